@@ -16,7 +16,7 @@ from smartspider.api.middleware.forwarded import Forwarded
 from smartspider.api.middleware.security_headers import SecureHeaders
 from smartspider.core.access import Area, Principal, Verb, require
 from smartspider.operations.services import Services
-from smartspider.services.access.authenticator import unknown
+from smartspider.services.access.authenticator import invalid_token
 
 bearer = HTTPBearer(auto_error=False, description="An API token, or the access token of a session.")
 
@@ -71,5 +71,5 @@ def caller_address(connection: HTTPConnection) -> str:
 def _principal(connection: HTTPConnection) -> Principal:
     principal = connection.scope.get("state", {}).get(PRINCIPAL)
     if not isinstance(principal, Principal):
-        raise unknown()
+        raise invalid_token()
     return principal

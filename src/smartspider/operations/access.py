@@ -91,7 +91,7 @@ class SessionOperations(Operations):
     )
     async def end_session(self) -> None:
         """End the session that the token of this request belongs to."""
-        await self.services.access.sign_in.out(self.principal)
+        await self.services.access.sign_in.sign_out(self.principal)
         self.services.access.authenticator.clear_cache()
 
     @operation(
@@ -284,9 +284,9 @@ class TokenOperations(Operations):
     async def get_token(self, token_id: Id) -> TokenView:
         """Return a token, without its secret."""
         from smartspider.services.access import tokens
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
 
-        return await tokens.get_token(self.services.access, self.principal, number(token_id, "token"))
+        return await tokens.get_token(self.services.access, self.principal, parse_id(token_id, "token"))
 
     @operation(
         "DELETE",
@@ -298,6 +298,6 @@ class TokenOperations(Operations):
     async def revoke_token(self, token_id: Id) -> TokenView:
         """Revoke a token; requests with it are refused from now on."""
         from smartspider.services.access import tokens
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
 
-        return await tokens.revoke_token(self.services.access, self.principal, number(token_id, "token"))
+        return await tokens.revoke_token(self.services.access, self.principal, parse_id(token_id, "token"))

@@ -41,9 +41,9 @@ class ExplainOperations(Operations):
         robots.txt, and the outcome in a run.
         """
         from smartspider.services.explain.explain import explain_url
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
 
-        run = None if run_id is None else number(run_id, "run")
+        run = None if run_id is None else parse_id(run_id, "run")
         return await explain_url(self.services.installation, url, run)
 
     @operation(

@@ -10,7 +10,9 @@ from smartspider.views.live import LiveEvent
 
 
 class LiveOperations(Operations):
-    """Events of runs, numbered 1, 2, 3, ... in each run. They stream, so each caller has its own transport."""
+    """Events of runs, numbered 1, 2, 3, ... in each run. They stream, so each caller has its
+    own transport.
+    """
 
     async def follow_run(
         self, run_id: str, *, after: int | None = None, follow: bool = False, snapshot: bool = False
@@ -20,11 +22,11 @@ class LiveOperations(Operations):
         With `follow` the stream continues then: the run may be resumed. With `snapshot` it starts with the
         status of the run (`run.status`). `stream.reset` says that events before `first` are no longer kept.
         """
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.live.streams import END, follow_run, stream_options
 
         options = stream_options(self.services.installation, after, follow=follow, snapshot=snapshot)
-        run = number(run_id, "run")
+        run = parse_id(run_id, "run")
         stream = follow_run(self.services.installation, self.services.hub, run, options)
         async with aclosing(stream) as messages:
             async for message in messages:
@@ -43,14 +45,14 @@ class LiveOperations(Operations):
         snapshot: bool = False,
     ) -> AsyncGenerator[LiveEvent]:
         """Yield the events of the newest run of a task, or of `run_id`, and then of later runs."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.live.streams import END, follow_task, stream_options
         from smartspider.services.tasks.tasks import find_task
 
         installation = self.services.installation
         task = await find_task(installation, task_id)
         options = stream_options(installation, after, follow=follow, snapshot=snapshot)
-        run = None if run_id is None else number(run_id, "run")
+        run = None if run_id is None else parse_id(run_id, "run")
         stream = follow_task(installation, self.services.hub, task.id, options, run)
         async with aclosing(stream) as messages:
             async for message in messages:

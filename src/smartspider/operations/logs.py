@@ -63,10 +63,10 @@ class LogOperations(Operations):
     ) -> Listed[LogView]:
         """List the log lines of a run, newest first."""
         from smartspider.services import logs
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
 
         installation = self.services.installation
-        await installation.store.get_run(number(run_id, "run"))
+        await installation.store.get_run(parse_id(run_id, "run"))
         return await logs.search(installation, only, None, run_id, cursor=cursor, limit=limit)
 
     @operation(
@@ -97,9 +97,9 @@ class LogOperations(Operations):
     ) -> AsyncGenerator[LogView]:
         """Yield log lines as they are written, each once; with `after`, those since that id first."""
         from smartspider.services import logs
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
 
-        since = None if after is None else number(after, "log line")
+        since = None if after is None else parse_id(after, "log line")
         stream = logs.tail(self.services.installation, self.services.hub, only, task_id, run_id, after=since)
         async with aclosing(stream) as lines:
             async for line in lines:
@@ -110,9 +110,9 @@ class LogOperations(Operations):
         self, run_id: str, *, after: str | None = None, **only: Unpack[LogArguments]
     ) -> AsyncGenerator[LogView]:
         """Yield the log lines of a run as they are written, like `tail_logs`."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
 
-        await self.services.installation.store.get_run(number(run_id, "run"))
+        await self.services.installation.store.get_run(parse_id(run_id, "run"))
         async with aclosing(self.tail_logs(run_id=run_id, after=after, **only)) as lines:
             async for line in lines:
                 yield line

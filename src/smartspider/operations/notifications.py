@@ -75,13 +75,17 @@ class NotificationOperations(Operations):
         ] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> NotificationTargetMade:
-        """Send events to a signed webhook or an email address. The answer holds the secret, only this time."""
+        """Send events to a signed webhook or an email address. The answer holds the secret,
+        only this time.
+        """
         from smartspider.services.notifications import targets
         from smartspider.services.tasks.tasks import find_task
 
         installation = self.services.installation
         task = None if task_id is None else await find_task(installation, task_id)
-        return await targets.create_target(installation, self.principal, kind, address, events, task)
+        return await targets.create_target(
+            installation, self.principal, kind, address, events=events, task=task
+        )
 
     @operation(
         "GET",
@@ -92,10 +96,10 @@ class NotificationOperations(Operations):
     )
     async def get_notification(self, notification_id: Id) -> NotificationTargetView:
         """Return a notification target."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications.targets import visible_target
 
-        id_ = number(notification_id, "notification target")
+        id_ = parse_id(notification_id, "notification target")
         return visible_target(self.principal, await self.services.installation.notifications.get_target(id_))
 
     @operation(
@@ -108,10 +112,10 @@ class NotificationOperations(Operations):
     )
     async def delete_notification(self, notification_id: Id) -> None:
         """Delete a notification target with its pending notifications."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 
-        id_ = number(notification_id, "notification target")
+        id_ = parse_id(notification_id, "notification target")
         await targets.delete_target(self.services.installation, self.principal, id_)
 
     @operation(
@@ -126,10 +130,10 @@ class NotificationOperations(Operations):
         self, notification_id: Id, *, idempotency_key: IdempotencyKey = None
     ) -> TriedView:
         """Send one test notification at once, without retries."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 
-        id_ = number(notification_id, "notification target")
+        id_ = parse_id(notification_id, "notification target")
         return await targets.send_test(self.services.installation, self.principal, id_)
 
     @operation(
@@ -143,8 +147,8 @@ class NotificationOperations(Operations):
         self, notification_id: Id, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[DeliveryView]:
         """List the notifications of a target, newest first: delivered, waiting for a retry, or given up."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 
-        id_ = number(notification_id, "notification target")
+        id_ = parse_id(notification_id, "notification target")
         return await targets.list_deliveries(self.services.installation, id_, cursor=cursor, limit=limit)

@@ -50,8 +50,8 @@ class ResultOperations(Operations):
         sort: Annotated[
             str | None,
             query(
-                "A field or path to sort by; `-` before it reverses the order: `-price`. Rows without a value "
-                "come last. Runs of up to 200,000 rows can be sorted; `created_at` and `-created_at` (the "
+                "A field or path to sort by; `-` before it reverses the order: `-price`. Rows without a "
+                "value come last. Runs of up to 200,000 rows can be sorted; `created_at` and `-created_at` (the "
                 "order rows were committed in) work with any number.",
                 max_length=300,
             ),
@@ -67,7 +67,7 @@ class ResultOperations(Operations):
         from smartspider.services.results import results
         from smartspider.services.results.results import RowSelection
 
-        return await results.rows(
+        return await results.list_rows(
             self.services.installation,
             results.row_source(source),
             RowSelection(_several(where), fields, sort),
@@ -95,7 +95,7 @@ class ResultOperations(Operations):
         """Count rows; with a filter, among the first `at_most`."""
         from smartspider.services.results import results
 
-        return await results.count(
+        return await results.count_rows(
             self.services.installation, results.row_source(source), _several(where), at_most=at_most
         )
 
@@ -116,7 +116,7 @@ class ResultOperations(Operations):
         """Return how many of the newest rows have a value in each field."""
         from smartspider.services.results import results
 
-        return await results.coverage(
+        return await results.get_coverage(
             self.services.installation, results.row_source(source), fields, sample=sample
         )
 
@@ -141,7 +141,7 @@ class ResultOperations(Operations):
         """
         from smartspider.services.results import results
 
-        return await results.changes(
+        return await results.diff_rows(
             self.services.installation,
             self.services.exports.slots,
             results.row_source(source),
@@ -163,7 +163,7 @@ class ResultOperations(Operations):
         """List items that were rejected, with the reason."""
         from smartspider.services.results import results
 
-        return await results.rejects(
+        return await results.list_rejects(
             self.services.installation, results.row_source(source), cursor=cursor, limit=limit
         )
 
@@ -188,7 +188,7 @@ class ResultOperations(Operations):
         """List what steps changed values to. Recorded for tasks with `"cleaning_log": true`."""
         from smartspider.services.results import results
 
-        return await results.cleaning(
+        return await results.list_cleaning(
             self.services.installation,
             results.row_source(source),
             (field, step),
@@ -232,9 +232,11 @@ class ResultOperations(Operations):
         ] = "jsonl",
         **options: Unpack[ExportArguments],
     ) -> Any:
-        """Export all rows of a run as a file, streamed while it is written; xlsx, parquet and sqlite are written first.
+        """Export all rows of a run as a file, streamed while it is written; xlsx, parquet and sqlite are
+        written first.
 
-        On an error in the middle the connection is closed early, so that a part is never taken for the whole.
+        On an error in the middle the connection is closed early, so that a part is never taken for the
+        whole.
         """
         from smartspider.services.results import exports, results
 

@@ -79,7 +79,7 @@ async def _rebuild_started(operations: Any, subject: str) -> Begun:
 
     installation = operations.services.installation
     run = await installation.store.get_run(int(subject.removeprefix("run:")))
-    return await runs.begun(installation, run)
+    return await runs.get_begun(installation, run)
 
 
 class RunOperations(Operations):
@@ -111,10 +111,10 @@ class RunOperations(Operations):
     @operation("GET", "/api/runs/{run_id}", needs=("runs", "read"), summary="Get a run", answer="The run")
     async def get_run(self, run_id: RunId) -> StatusView:
         """Return the state, counters, speed and estimated end of a run."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        return await runs.status(self.services.installation, number(run_id, "run"))
+        return await runs.get_status(self.services.installation, parse_id(run_id, "run"))
 
     @operation(
         "PATCH",
@@ -126,11 +126,11 @@ class RunOperations(Operations):
     )
     async def tune_run(self, run_id: RunId, **tuning: Unpack[TuningArguments]) -> TunedView:
         """Change concurrency, delay, rate, requests per host, priority or limits; other settings stay."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs.tuning import parse_tuning, tune
 
         return await tune(
-            self.services.installation, self.principal, number(run_id, "run"), parse_tuning(tuning)
+            self.services.installation, self.principal, parse_id(run_id, "run"), parse_tuning(tuning)
         )
 
     @operation(
@@ -143,52 +143,52 @@ class RunOperations(Operations):
     )
     async def delete_run(self, run_id: RunId) -> None:
         """Delete a run with its rows, items and logs. A run that workers hold must be cancelled first."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.wiring.deletion import delete_run
 
-        await delete_run(self.services.installation, self.principal, number(run_id, "run"))
+        await delete_run(self.services.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/pause", summary="Pause a run", **RUN)
     async def pause_run(self, run_id: RunId) -> Started:
         """Pause a run: no further request is leased; requests in flight are still stored."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.pause(self.services.installation, self.principal, number(run_id, "run"))
+        return await control.pause(self.services.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/resume", summary="Resume a run", **RUN)
     async def resume_run(self, run_id: RunId) -> Started:
         """Resume a run that is paused or stopped."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.resume(self.services.installation, self.principal, number(run_id, "run"))
+        return await control.resume(self.services.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/stop", summary="Stop a run", **RUN)
     async def stop_run(self, run_id: RunId) -> Started:
         """Stop a run after the requests in flight; it can be resumed."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.stop(self.services.installation, self.principal, number(run_id, "run"))
+        return await control.stop(self.services.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/cancel", summary="Cancel a run", **RUN)
     async def cancel_run(self, run_id: RunId) -> Started:
         """Cancel a run; it cannot be resumed."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.cancel(self.services.installation, self.principal, number(run_id, "run"))
+        return await control.cancel(self.services.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/retry", summary="Retry a run", **RETRY)
     async def retry_run(
         self, run_id: RunId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
     ) -> Retried:
         """Retry failed requests in the same run, or everything in a new run."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        run = number(run_id, "run")
+        run = parse_id(run_id, "run")
         return await control.retry(self.services.installation, self.principal, run, which)
 
     @operation(
@@ -200,10 +200,10 @@ class RunOperations(Operations):
     )
     async def get_run_metrics(self, run_id: RunId) -> MetricsView:
         """Return the status of a run by host, worker and step, and its tunable settings."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        return await runs.metrics(self.services.installation, number(run_id, "run"))
+        return await runs.get_metrics(self.services.installation, parse_id(run_id, "run"))
 
     @operation(
         "GET",
@@ -214,11 +214,13 @@ class RunOperations(Operations):
         tags=("runs", "explain"),
     )
     async def explain_stall(self, run_id: RunId) -> StallView:
-        """Return what keeps a run from progressing (state, workers, limits, gates, retries), or that it does."""
-        from smartspider.services.inputs import number
+        """Return what keeps a run from progressing (state, workers, limits, gates, retries),
+        or that it does.
+        """
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import stall
 
-        return await stall.explain_stall(self.services.installation, number(run_id, "run"))
+        return await stall.explain_stall(self.services.installation, parse_id(run_id, "run"))
 
     @operation(
         "GET",
@@ -231,11 +233,11 @@ class RunOperations(Operations):
         self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[FailureView]:
         """List requests that failed for good or could not be extracted, in the order they were found."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
         installation = self.services.installation
-        return await runs.failures(installation, number(run_id, "run"), cursor=cursor, limit=limit)
+        return await runs.list_failures(installation, parse_id(run_id, "run"), cursor=cursor, limit=limit)
 
     @operation(
         "GET",
@@ -253,11 +255,11 @@ class RunOperations(Operations):
         cursor: Cursor = None,
     ) -> Listed[PageView]:
         """List all requests of a run in the order they were found."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
         installation = self.services.installation
-        return await runs.pages(installation, number(run_id, "run"), state, cursor=cursor, limit=limit)
+        return await runs.list_pages(installation, parse_id(run_id, "run"), state, cursor=cursor, limit=limit)
 
     @operation(
         "GET",
@@ -268,10 +270,10 @@ class RunOperations(Operations):
     )
     async def get_run_receipt(self, run_id: RunId) -> ReceiptView:
         """Return requests, rates, smallest gaps, refusals and violations by host."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        return await runs.receipt(self.services.installation, number(run_id, "run"))
+        return await runs.get_receipt(self.services.installation, parse_id(run_id, "run"))
 
 
 class TaskRunOperations(Operations):
@@ -322,7 +324,9 @@ class TaskRunOperations(Operations):
         )
         installation = self.services.installation
         task = await find_task(installation, task_id)
-        return await runs.begun(installation, await start_run(installation, self.principal, task, options))
+        return await runs.get_begun(
+            installation, await start_run(installation, self.principal, task, options)
+        )
 
     @operation(
         "POST", "/api/tasks/{task_id}/pause", summary="Pause the newest run of a task", tags=("runs",), **RUN
@@ -385,7 +389,7 @@ class TaskRunOperations(Operations):
         from smartspider.services.tasks.tasks import find_task
 
         installation = self.services.installation
-        return await runs.task_status(installation, await find_task(installation, task_id))
+        return await runs.get_task_status(installation, await find_task(installation, task_id))
 
     @operation(
         "GET",
@@ -401,7 +405,7 @@ class TaskRunOperations(Operations):
         from smartspider.services.tasks.tasks import find_task
 
         installation = self.services.installation
-        return await runs.task_metrics(installation, await find_task(installation, task_id))
+        return await runs.get_task_metrics(installation, await find_task(installation, task_id))
 
     async def _run(self, task_id: str) -> int:
         """Return the id of the newest run of a task."""

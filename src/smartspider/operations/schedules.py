@@ -97,10 +97,10 @@ class ScheduleOperations(Operations):
     )
     async def get_schedule(self, schedule_id: Id) -> ScheduleDetail:
         """Return a schedule with the next five times it is due."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
-        return await schedules.show(self.services.installation, number(schedule_id, "schedule"))
+        return await schedules.show(self.services.installation, parse_id(schedule_id, "schedule"))
 
     @operation(
         "PATCH",
@@ -122,10 +122,10 @@ class ScheduleOperations(Operations):
         **rule: Unpack[ScheduleArguments],
     ) -> ScheduleDetail:
         """Change, enable or disable a schedule. One that is part of its task can only be enabled or disabled."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
-        id_ = number(schedule_id, "schedule")
+        id_ = parse_id(schedule_id, "schedule")
         return await schedules.change(
             self.services.installation, self.principal, id_, _given(rule), is_enabled=enabled
         )
@@ -140,10 +140,10 @@ class ScheduleOperations(Operations):
     )
     async def delete_schedule(self, schedule_id: Id) -> None:
         """Delete a schedule and its history; the runs it started stay."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
-        id_ = number(schedule_id, "schedule")
+        id_ = parse_id(schedule_id, "schedule")
         await schedules.delete(self.services.installation, self.principal, id_)
 
     @operation(
@@ -157,11 +157,11 @@ class ScheduleOperations(Operations):
         self, schedule_id: Id, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[FiringView]:
         """List each time a schedule was due, newest first: started, skipped, missed or failed, and why."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
-        id_ = number(schedule_id, "schedule")
-        return await schedules.firings(self.services.installation, id_, cursor=cursor, limit=limit)
+        id_ = parse_id(schedule_id, "schedule")
+        return await schedules.list_firings(self.services.installation, id_, cursor=cursor, limit=limit)
 
     @operation(
         "POST",
@@ -175,10 +175,10 @@ class ScheduleOperations(Operations):
     )
     async def fire_schedule(self, schedule_id: Id, *, idempotency_key: IdempotencyKey = None) -> Fired:
         """Start a run of a schedule now; its times stay as they are."""
-        from smartspider.services.inputs import number
+        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
-        id_ = number(schedule_id, "schedule")
+        id_ = parse_id(schedule_id, "schedule")
         firing = await schedules.fire(self.services.installation, self.principal, id_)
         return Fired(str(firing.run_id), str(firing.schedule_id))
 

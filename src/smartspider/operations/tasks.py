@@ -85,8 +85,8 @@ class TaskOperations(Operations):
         and extracted as in a crawl.
         """
         from smartspider.services.tasks import saving
-        from smartspider.services.tasks.checking import check_document
-        from smartspider.services.tasks.documents import document_of
+        from smartspider.services.tasks.checks import check_document
+        from smartspider.services.tasks.documents import read_task_source
 
         if dry_run:
             from smartspider.wiring.preview.dry_run import dry_run_task
@@ -95,7 +95,7 @@ class TaskOperations(Operations):
             return await dry_run_task(
                 services.installation, services.previews, self.principal, task, pages if preview else 0
             )
-        checked = await check_document(document_of(task))
+        checked = await check_document(read_task_source(task))
         return await saving.create(self.services.installation, self.principal, checked, note)
 
     @operation("GET", "/api/tasks", needs=("tasks", "read"), summary="List tasks", answer="A page of tasks")
@@ -143,12 +143,12 @@ class TaskOperations(Operations):
     ) -> TaskSaved:
         """Save a new version of a task, unless nothing changed. A task keeps its name."""
         from smartspider.services.tasks import saving, tasks
-        from smartspider.services.tasks.checking import check_document
-        from smartspider.services.tasks.documents import document_of
+        from smartspider.services.tasks.checks import check_document
+        from smartspider.services.tasks.documents import read_task_source
 
         installation = self.services.installation
         old = await tasks.find_own_task(installation, task_id, self.principal)
-        checked = await check_document(document_of(task))
+        checked = await check_document(read_task_source(task))
         expected = tasks.expected_version(if_match, old.version)
         return await saving.change(installation, self.principal, old, checked, expected=expected, note=note)
 

@@ -1,1 +1,1 @@
-"""Use cases, called alike by every edge."""
+"""Services: the functions behind every operation, called by the API, the command line and the keeper."""

@@ -1,4 +1,4 @@
-"""The audit as people and programs read it."""
+"""The audit log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 from smartspider.core.audit import AuditEntry
 from smartspider.installation.installation import Installation
-from smartspider.services.inputs import page_of, place_of, read_moment
+from smartspider.services.inputs import parse_cursor, parse_time, to_page
 from smartspider.store.audit import AuditCheck, AuditFilter
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.listed import Listed
@@ -14,7 +14,7 @@ from smartspider.views.times import format_time
 
 
 class AuditQuery(msgspec.Struct, frozen=True):
-    """Which entries are wanted, as people ask for them."""
+    """Conditions on audit entries, as given by a caller."""
 
     action: str | None = None
     subject: str | None = None
@@ -22,22 +22,22 @@ class AuditQuery(msgspec.Struct, frozen=True):
     since: str | None = None
 
 
-async def entries(
-    installation: Installation, asked: AuditQuery, *, cursor: str | None, limit: int
+async def list_entries(
+    installation: Installation, query: AuditQuery, *, cursor: str | None, limit: int
 ) -> Listed[AuditView]:
-    """What was done, newest first."""
-    only = AuditFilter(asked.action, asked.subject, asked.actor, read_moment("since", asked.since))
-    found = await installation.audit.entries(only, before=place_of(cursor), limit=limit + 1)
-    return page_of(found, limit, lambda entry: entry.id, to_view)
+    """List audit entries, newest first."""
+    filter_ = AuditFilter(query.action, query.subject, query.actor, parse_time("since", query.since))
+    found = await installation.audit.entries(filter_, before=parse_cursor(cursor), limit=limit + 1)
+    return to_page(found, limit, lambda entry: entry.id, entry_view)
 
 
-async def verify(installation: Installation) -> AuditCheckView:
-    """Whether the audit is what was written: the whole chain is read."""
+async def verify_audit(installation: Installation) -> AuditCheckView:
+    """Verify the whole hash chain of the audit."""
     return check_view(await installation.audit.verify())
 
 
-def to_view(entry: AuditEntry) -> AuditView:
-    """An entry in readable form, also one that somebody spoiled."""
+def entry_view(entry: AuditEntry) -> AuditView:
+    """Return the view of an entry, even of one that was tampered with."""
     try:
         detail = msgspec.json.decode(entry.detail)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -48,7 +48,7 @@ def to_view(entry: AuditEntry) -> AuditView:
 
 
 def check_view(check: AuditCheck) -> AuditCheckView:
-    """What came of a check, in readable form."""
+    """Return the view of a verification."""
     broken = check.broken
     return AuditCheckView(
         valid=broken is None,

@@ -1,4 +1,4 @@
-"""Whether an installation can do what it promises."""
+"""Checks of the local environment for `smartspider doctor`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NOT_INSTALLED = "not installed: run `make setup`"
 MIN_FREE = 500_000_000
 MIN_FILES = 1024
 SAFE_SQLITE = 3_051_003
-"""Older versions can lose a log when two connections write."""
+"""Older versions can corrupt the write-ahead log when two connections write."""
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     is_ok: bool
@@ -28,7 +28,7 @@ class DoctorCheck(msgspec.Struct, frozen=True):
 
 
 def check_installation() -> list[DoctorCheck]:
-    """Python, packages, SQLite, disk, limits of the process."""
+    """Check Python, packages, SQLite, disk space and process limits."""
     return [_python(), *_packages(), _sqlite(), _disk(), _files()]
 
 
@@ -38,7 +38,7 @@ def _python() -> DoctorCheck:
 
 
 def _packages() -> list[DoctorCheck]:
-    """What the installed product says it needs, the extras left out."""
+    """Check the requirements of the installed package, without extras."""
     try:
         needed = metadata.requires(PRODUCT) or []
     except metadata.PackageNotFoundError:
@@ -47,7 +47,7 @@ def _packages() -> list[DoctorCheck]:
 
 
 def _package(requirement: str) -> DoctorCheck:
-    """One requirement, `name>=1.2; where it is needed`."""
+    """Check one requirement, `name>=1.2; marker`."""
     what, _, where = requirement.partition(";")
     name = re.split(r"[^\w.-]", what.strip(), maxsplit=1)[0]
     try:

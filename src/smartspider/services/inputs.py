@@ -1,4 +1,4 @@
-"""Ids and cursors as they come, and lists a page at a time."""
+"""Parse ids, cursors, times and texts of callers, and build pages of lists."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-def is_number(text: str) -> bool:
-    """Whether a text may be the number of something kept."""
+def is_id(text: str) -> bool:
+    """True if a text may be a numeric id."""
     return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
-def number(id_: str, what: str) -> int:
-    """The number behind an id; what is no number belongs to nothing."""
-    if not is_number(id_):
-        hint = f"ids are numbers; the list of {what}s shows those there are"
+def parse_id(id_: str, what: str) -> int:
+    """Return the number of an id; raise `NotFound` for anything else."""
+    if not is_id(id_):
+        hint = f"ids are numbers; list the {what}s to find it"
         raise NotFound(f"there is no {what} {id_[:40]!r}", hint=hint)
     return int(id_)
 
 
-def place_of(cursor: str | None) -> int | None:
-    """The number that a cursor is, as most are; None: at the beginning."""
+def parse_cursor(cursor: str | None) -> int | None:
+    """Return the number that a cursor holds; None for the first page."""
     if cursor is None:
         return None
-    if not is_number(cursor):
-        raise _no_cursor(cursor)
+    if not is_id(cursor):
+        raise _invalid_cursor(cursor)
     return int(cursor)
 
 
-def moment_of(cursor: str | None) -> float | None:
-    """The moment that a cursor is, where a list has one entry at each; None: at the beginning."""
+def parse_time_cursor(cursor: str | None) -> float | None:
+    """Return the time that a cursor holds; None for the first page."""
     if cursor is None:
         return None
     try:
@@ -46,44 +46,44 @@ def moment_of(cursor: str | None) -> float | None:
     except ValueError:
         moment = math.nan
     if not math.isfinite(moment):
-        raise _no_cursor(cursor)
+        raise _invalid_cursor(cursor)
     return moment
 
 
-def page_of(
+def to_page(
     found: Sequence[T], limit: int, cursor_of: Callable[[T], object], view: Callable[[T], V]
 ) -> Listed[V]:
-    """A page of what was found; `found` has one more than `limit` when there is a further page."""
+    """Return a page of a list; `found` has more than `limit` elements if there is another page."""
     shown = found[:limit]
     next_ = str(cursor_of(shown[-1])) if len(found) > limit else None
     return Listed([view(one) for one in shown], next_)
 
 
-def _no_cursor(cursor: str) -> RequestInvalid:
+def _invalid_cursor(cursor: str) -> RequestInvalid:
     return RequestInvalid(
-        f"{cursor[:40]!r} is not a cursor of this list", hint="use `next` of the page before"
+        f"{cursor[:40]!r} is not a cursor of this list", hint="use `next` of the previous page"
     )
 
 
-_FARTHEST_S = 1e12
-_HINT = "write it as 2026-01-31T12:00:00Z, or as seconds since 1970"
+_MAX_TIME_S = 1e12
+_TIME_HINT = "write it as 2026-01-31T12:00:00Z, or as seconds since 1970"
 
 
-def read_moment(name: str, text: str | None) -> float | None:
-    """ISO 8601 (UTC unless it says otherwise), or seconds since 1970; raises `RequestInvalid`."""
+def parse_time(name: str, text: str | None) -> float | None:
+    """Parse ISO 8601 (UTC by default) or seconds since 1970; raise `RequestInvalid`."""
     if text is None:
         return None
     try:
-        moment = _calendar(text.strip()).timestamp()
+        moment = _parse_date(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
-        moment = _seconds(text)
-    if not abs(moment) <= _FARTHEST_S:  # nor is what is no number
-        message = f"{text[:40]!r} is not a moment"
-        raise RequestInvalid(f"{name}: {message}", (Problem(name, message, _HINT),), hint=_HINT)
+        moment = _parse_seconds(text)
+    if not abs(moment) <= _MAX_TIME_S:  # also refuses NaN
+        message = f"{text[:40]!r} is not a time"
+        raise RequestInvalid(f"{name}: {message}", (Problem(name, message, _TIME_HINT),), hint=_TIME_HINT)
     return moment
 
 
-def _calendar(text: str) -> datetime:
+def _parse_date(text: str) -> datetime:
     try:
         return parse_iso_datetime(text)
     except ValueError:
@@ -91,23 +91,23 @@ def _calendar(text: str) -> datetime:
         return parse_iso_datetime(f"{day}+{offset}")
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return float("nan")
 
 
-HINT = "leave out zero bytes and what is not UTF-8"
+_TEXT_HINT = "remove zero bytes and characters that are not valid UTF-8"
 
 
 def check_text(path: str, text: str) -> None:
-    """Raises `RequestInvalid` for a text that cannot be kept; `path` is what the text is sent as."""
+    """Raise `RequestInvalid` for a text that cannot be stored; `path` is its parameter."""
     if "\0" in text:
-        reason = "holds a zero byte"
+        reason = "contains a zero byte"
     elif any("\ud800" <= character <= "\udfff" for character in text):
-        reason = "holds half a character"
+        reason = "contains half of a surrogate pair"
     else:
         return
-    problem = Problem(path, f"the {path} {reason}", HINT)
-    raise RequestInvalid(problem.message, (problem,), hint=HINT)
+    problem = Problem(path, f"the {path} {reason}", _TEXT_HINT)
+    raise RequestInvalid(problem.message, (problem,), hint=_TEXT_HINT)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.logs import LEVELS
 from smartspider.installation.installation import Installation
-from smartspider.services.inputs import number, place_of, read_moment
+from smartspider.services.inputs import parse_cursor, parse_id, parse_time
 from smartspider.services.live.hub import LiveHub
 from smartspider.services.live.streams import KEEPALIVE_S
 from smartspider.services.tasks.tasks import find_task
@@ -31,10 +31,10 @@ async def parse_filter(
     task = None if task_id is None else await find_task(installation, task_id, or_deleted=True)
     return LogFilter(
         task_id=None if task is None else task.id,
-        run_id=None if run_id is None else number(run_id, "run"),
+        run_id=None if run_id is None else parse_id(run_id, "run"),
         level=None if level is None else LEVELS[level],
-        since=read_moment("since", only.get("since")),
-        until=read_moment("until", only.get("until")),
+        since=parse_time("since", only.get("since")),
+        until=parse_time("until", only.get("until")),
         host=only.get("host"),
         error=only.get("error"),
         worker=only.get("worker"),
@@ -53,7 +53,7 @@ async def search(
 ) -> Listed[LogView]:
     """Return lines, newest first. A page may have fewer than `limit` although `next` names another."""
     wanted = await parse_filter(installation, only, task_id, run_id)
-    page = await installation.logs.before(wanted, before=place_of(cursor), limit=limit)
+    page = await installation.logs.before(wanted, before=parse_cursor(cursor), limit=limit)
     return Listed([log_view(line) for line in page.lines], None if page.next is None else str(page.next))
 
 

@@ -1,4 +1,4 @@
-"""What monitoring is told: sums over all workers, and what there is now."""
+"""Metrics of an installation: counters summed over all workers, and gauges."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from smartspider.store.metrics import MetricKey
 
 Labels = tuple[tuple[str, str], ...]
 
-KNOWN_BYTES = "smartspider_known_urls_bytes"
-KNOWN_BUDGET = "smartspider_known_urls_budget_bytes"
+FILTER_BYTES = "smartspider_known_urls_bytes"
+FILTER_BUDGET = "smartspider_known_urls_budget_bytes"
 
 REFUSED = "smartspider_frontier_refused_total"
 
-ABOUT = {
-    "smartspider_pages_total": "Requests that ended, by outcome and class of the answer's status",
-    "smartspider_pages_buried_total": "Requests that were given up, by kind of error",
-    "smartspider_fetch_seconds": "How long fetches of pages took, waiting for the gate aside",
-    "smartspider_gate_wait_seconds": "How long requests in a worker's hands waited for their send windows",
-    "smartspider_fetch_retries_total": "Fetches that failed and are tried again, by kind of error",
-    "smartspider_fetched_bytes_total": "Bytes of pages that were read",
-    "smartspider_items_total": "Items that were stored",
-    "smartspider_items_duplicate_total": "Items that were not stored because equal ones are",
-    "smartspider_items_rejected_total": "Items that were not kept by a rule of their task",
+DESCRIPTIONS = {
+    "smartspider_pages_total": "Requests that ended, by outcome and class of the response status",
+    "smartspider_pages_buried_total": "Requests that failed for good, by kind of error",
+    "smartspider_fetch_seconds": "Duration of page fetches, without the wait for the gate",
+    "smartspider_gate_wait_seconds": "Time that leased requests waited for their send windows",
+    "smartspider_fetch_retries_total": "Fetches that failed and are retried, by kind of error",
+    "smartspider_fetched_bytes_total": "Bytes of fetched pages",
+    "smartspider_items_total": "Stored items",
+    "smartspider_items_duplicate_total": "Items not stored because an equal one is stored",
+    "smartspider_items_rejected_total": "Items rejected by a rule of their task",
     "smartspider_values_cleaned_total": "Values from which characters that cannot be stored were removed",
-    "smartspider_known_urls_total": "URLs that memories before the store knew or not, by layer and outcome",
-    KNOWN_BYTES: "Bytes that memories before the store take, where machines share them, by layer",
-    KNOWN_BUDGET: "Bytes that they may take at most, by layer",
-    "smartspider_host_holds_total": "Times a host was left alone for a while",
-    "smartspider_hosts_abandoned_total": "Times what was left of a host was given up",
-    "smartspider_leases_returned_total": "Requests that came back from workers that died or fell silent",
-    REFUSED: "Calls of workers that had lost their leases, and of keepers that led no more, by kind",
-    "smartspider_guards_tripped_total": "Times a guard saw that something is wrong with a run",
-    "smartspider_runs": "Runs that are live, by state",
-    "smartspider_requests_open": "Requests of live runs that are still to be fetched, by state of the run",
-    "smartspider_leases": "Requests in the hands of workers",
-    "smartspider_hosts_held": "Hosts that are left alone for now",
-    "smartspider_workers": "Workers that have joined and not left",
-    "smartspider_workers_desired": "Workers that are wanted; those there are, until a keeper has decided",
-    "smartspider_worker_slots": "Requests that all workers together can have in their hands",
-    "smartspider_log_bytes": "Bytes that log lines take in the store",
-    "smartspider_store_bytes": "Bytes of the store's file",
+    "smartspider_known_urls_total": "Lookups in URL filters, by layer and outcome",
+    FILTER_BYTES: "Bytes used by shared URL filters, by layer",
+    FILTER_BUDGET: "Maximum bytes of shared URL filters, by layer",
+    "smartspider_host_holds_total": "Holds of hosts",
+    "smartspider_hosts_abandoned_total": "Times that all remaining requests of a host were given up",
+    "smartspider_leases_returned_total": "Leases reclaimed from dead or silent workers",
+    REFUSED: "Refused calls of workers that had lost their leases and of former leaders, by kind",
+    "smartspider_guards_tripped_total": "Guards that paused or stopped a run",
+    "smartspider_runs": "Live runs, by state",
+    "smartspider_requests_open": "Open requests of live runs, by state of the run",
+    "smartspider_leases": "Leased requests",
+    "smartspider_hosts_held": "Hosts on hold",
+    "smartspider_workers": "Registered workers",
+    "smartspider_workers_desired": "Desired number of workers; the current number until a keeper has decided",
+    "smartspider_worker_slots": "Maximum number of requests that all workers can have in flight",
+    "smartspider_log_bytes": "Bytes of log lines in the store",
+    "smartspider_store_bytes": "Bytes of the store",
 }
-"""Every metric there is, and what it means."""
+"""Every metric with its description."""
 
 HISTOGRAMS = ("smartspider_fetch_seconds", "smartspider_gate_wait_seconds")
 
 
 class MetricFamily(msgspec.Struct, frozen=True):
-    """A metric with all its values by their labels."""
+    """A metric with its values by labels."""
 
     name: str
     kind: Literal["counter", "gauge"]
@@ -63,7 +63,7 @@ class MetricFamily(msgspec.Struct, frozen=True):
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """How often something took up to so long. `buckets` ends with `+Inf`."""
+    """A histogram. `buckets` ends with `+Inf`."""
 
     name: str
     about: str
@@ -74,13 +74,13 @@ class Histogram(msgspec.Struct, frozen=True):
 
 async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily], list[Histogram]]:
     """Return all metrics of an installation."""
-    store, layers, refusals = installation.metrics, installation.filters, await installation.refusals()
+    store, filters, refusals = installation.metrics, installation.filters, await installation.refusals()
     sums, gauges = dict(await store.sums()), dict(await store.gauges())
     sums[REFUSED, (("kind", "stale"),)] = refusals.stale
     sums[REFUSED, (("kind", "old_epoch"),)] = refusals.old_epoch
-    for name, size in (await filter_sizes(layers)).items():
-        gauges[KNOWN_BYTES, (("layer", name),)] = size.bytes_used
-        gauges[KNOWN_BUDGET, (("layer", name),)] = size.bytes_max
+    for name, size in (await filter_sizes(filters)).items():
+        gauges[FILTER_BYTES, (("layer", name),)] = size.bytes_used
+        gauges[FILTER_BUDGET, (("layer", name),)] = size.bytes_max
     return _families(sums, "counter") + _families(gauges, "gauge"), [
         histogram for name in HISTOGRAMS if (histogram := _histogram(name, sums)) is not None
     ]
@@ -89,9 +89,9 @@ async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily]
 def _families(values: Mapping[MetricKey, float], kind: Literal["counter", "gauge"]) -> list[MetricFamily]:
     by_name: dict[str, dict[Labels, float]] = defaultdict(dict)
     for (name, labels), value in values.items():
-        if name in ABOUT:  # what an older version counted is not told any more
+        if name in DESCRIPTIONS:  # metrics of older versions are left out
             by_name[name][labels] = value
-    return [MetricFamily(name, kind, ABOUT[name], found) for name, found in sorted(by_name.items())]
+    return [MetricFamily(name, kind, DESCRIPTIONS[name], found) for name, found in sorted(by_name.items())]
 
 
 def _histogram(name: str, sums: Mapping[MetricKey, float]) -> Histogram | None:
@@ -102,4 +102,6 @@ def _histogram(name: str, sums: Mapping[MetricKey, float]) -> Histogram | None:
         dict(labels)["le"]: value for (found, labels), value in sums.items() if found == f"{name}_bucket"
     }
     buckets = sorted(bounds.items(), key=lambda bucket: float(bucket[0]))
-    return Histogram(name, ABOUT[name], [*buckets, ("+Inf", count)], sums.get((f"{name}_sum", ()), 0.0))
+    return Histogram(
+        name, DESCRIPTIONS[name], [*buckets, ("+Inf", count)], sums.get((f"{name}_sum", ()), 0.0)
+    )

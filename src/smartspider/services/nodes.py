@@ -1,4 +1,4 @@
-"""The machines and processes that work."""
+"""Nodes and their workers: list, drain, tune; and the scaling decision."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.workers.scaling import ScalingDecision
 from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation
-from smartspider.services.inputs import is_number
+from smartspider.services.inputs import is_id
 from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
 from smartspider.views.scaling import ScalingRunView, ScalingView
 from smartspider.views.times import format_time
 
-MOST_SLOTS = 10_000
-LISTED = "`smartspider node list` shows machines and workers"
-NOBODY = "no keeper has decided yet; `smartspider keeper` starts one"
+MAX_SLOTS = 10_000
+LIST_HINT = "list machines and workers with `smartspider node list`"
+NO_DECISION = "no keeper has decided yet; start one with `smartspider keeper`"
 
 
 async def list_nodes(installation: Installation) -> list[NodeView]:
-    """All machines by name, the one that answers among them also when nobody works there."""
+    """List all machines by name, including this one if it has no worker."""
     found = await installation.workers.find()
     own = platform.node()
     names = sorted({own, *(_node(one) for one in found)})
@@ -32,48 +32,52 @@ async def list_nodes(installation: Installation) -> list[NodeView]:
 async def drain(
     installation: Installation, principal: Principal, node: str, worker_id: int | None = None
 ) -> Drained:
-    """Ask the workers of a machine to finish what they hold and leave, or one of them."""
+    """Drain the workers of a machine, or one of them."""
     require(principal, "nodes", "write")
-    found, worker_id = await _meant(installation, node, worker_id)
-    asked = await installation.workers.drain(found.node, worker_id=worker_id, actor=principal.name)
-    return Drained(_node(found), asked)
+    found, worker_id = await _find_target(installation, node, worker_id)
+    drained = await installation.workers.drain(found.node, worker_id=worker_id, actor=principal.name)
+    return Drained(_node(found), drained)
 
 
 async def tune(
     installation: Installation, principal: Principal, node: str, slots: int, *, worker_id: int | None = None
 ) -> NodeTuned:
-    """Have the workers of a machine, or one of them, hold so many requests at most; they hear it at once."""
+    """Set the slots of the workers of a machine, or of one of them; it takes effect at once."""
     require(principal, "nodes", "write")
-    if not 0 <= slots <= MOST_SLOTS:
-        raise RequestInvalid(f"a worker has from 0 to {MOST_SLOTS} slots", hint="0 lets it take nothing more")
-    found, worker_id = await _meant(installation, node, worker_id)
-    turned = await installation.workers.tune(found.node, slots, worker_id=worker_id, actor=principal.name)
-    return NodeTuned(_node(found), slots, turned)
+    if not 0 <= slots <= MAX_SLOTS:
+        raise RequestInvalid(
+            f"a worker has from 0 to {MAX_SLOTS} slots", hint="0 stops it from leasing requests"
+        )
+    found, worker_id = await _find_target(installation, node, worker_id)
+    tuned = await installation.workers.tune(found.node, slots, worker_id=worker_id, actor=principal.name)
+    return NodeTuned(_node(found), slots, tuned)
 
 
-async def _meant(
+async def _find_target(
     installation: Installation, node: str, worker_id: int | None
 ) -> tuple[WorkerRecord, int | None]:
-    """A worker of the machine that is named, and which alone is meant; a worker's id names it, too."""
+    """Return a worker of the named machine and the id of the only one to act on, if any. `node` may be a
+    worker id.
+    """
     known = await installation.workers.find()
     here = [one for one in known if _node(one) == node]
-    if not here and worker_id is None and is_number(node):
+    if not here and worker_id is None and is_id(node):
         here, worker_id = [one for one in known if one.id == int(node)], int(node)
     if not here or (worker_id is not None and worker_id not in {one.id for one in here}):
-        raise NotFound(_nobody(node[:100], worker_id), hint=LISTED)
+        raise NotFound(_not_found(node[:100], worker_id), hint=LIST_HINT)
     return here[0], worker_id
 
 
-def _nobody(node: str, worker_id: int | None) -> str:
+def _not_found(node: str, worker_id: int | None) -> str:
     if worker_id is None:
-        return f"no worker is at work on a machine called {node!r}"
+        return f"there is no worker on a machine named {node!r}"
     if node == str(worker_id):
-        return f"there is no worker {worker_id}, nor a machine of that name with workers"
-    return f"there is no worker {worker_id} on a machine called {node!r}"
+        return f"there is no worker {worker_id} and no machine of that name with workers"
+    return f"there is no worker {worker_id} on a machine named {node!r}"
 
 
 def _node(worker: WorkerRecord) -> str:
-    """Workers of one command do not say where they are: here."""
+    """Workers of a command record no machine: they run on this one."""
     return worker.node or platform.node()
 
 
@@ -93,14 +97,14 @@ def _view(name: str, workers: Sequence[WorkerRecord], *, is_own: bool) -> NodeVi
 
 
 def _used(worker: WorkerRecord) -> int:
-    """What a worker holds beyond its slots is finished, and about to be stored."""
+    """Requests beyond the slots have been fetched and are about to be stored."""
     return min(worker.held, worker.slots)
 
 
 def _load(workers: Sequence[WorkerRecord]) -> list[float] | None:
-    """Of another machine: what that worker told who was heard of last."""
-    told = [one for one in workers if one.is_alive and one.cpus]
-    return [round(max(told, key=lambda one: one.seen_at).health.load, 2)] if told else None
+    """Return the load of another machine, from the last heartbeat of its workers."""
+    reporting = [one for one in workers if one.is_alive and one.cpus]
+    return [round(max(reporting, key=lambda one: one.seen_at).health.load, 2)] if reporting else None
 
 
 def _worker(one: WorkerRecord) -> WorkerView:
@@ -129,21 +133,21 @@ def _worker(one: WorkerRecord) -> WorkerView:
 
 
 async def get_scaling(installation: Installation) -> ScalingView:
-    """The figure as the keeper decided it last, with the workers there are now."""
-    figure = await installation.scaling.decision()
+    """Return the last scaling decision of the keeper, with the current workers."""
+    decision = await installation.scaling.decision()
     present = [one for one in await installation.workers.find() if one.is_alive and not one.is_draining]
-    told = figure or ScalingDecision(len(present), NOBODY)
+    shown = decision or ScalingDecision(len(present), NO_DECISION)
     return ScalingView(
-        desired=told.desired,
+        desired=shown.desired,
         workers=len(present),
         elastic=sum(one.is_elastic for one in present),
-        reason=told.reason,
-        at=None if figure is None else format_time(told.at),
-        slots=told.throughput.slots,
-        request_s=round(told.throughput.request_s, 3),
-        pages_per_s=round(told.throughput.rate, 1),
+        reason=shown.reason,
+        at=None if decision is None else format_time(shown.at),
+        slots=shown.throughput.slots,
+        request_s=round(shown.throughput.request_s, 3),
+        pages_per_s=round(shown.throughput.rate, 1),
         runs=[
             ScalingRunView(str(run.run_id), run.open, run.hosts, run.in_flight, run.wanted, run.reason)
-            for run in told.runs
+            for run in shown.runs
         ],
     )

@@ -41,8 +41,7 @@ from smartspider.interfaces.fetcher import ChooseProxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available, resolve
-from smartspider.services.runs.compiled import Compiled, compile_plan
-from smartspider.services.runs.plans import plan_of, retuned
+from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
 from smartspider.wiring.dedup import ProcessDedup
 from smartspider.wiring.redaction import add_secrets
 
@@ -119,7 +118,7 @@ class JobFactory(msgspec.Struct, frozen=True):
             with self.dedup.deduplicating(run, plan, links):
                 yield links
 
-    def _reader(self, run: Run, plan: Plan, compiled: Compiled, links: LinkFilter) -> Reader:
+    def _reader(self, run: Run, plan: Plan, compiled: CompiledPlan, links: LinkFilter) -> Reader:
         recorded = None if self.recorder is None else self.recorder(compiled.extractor)
         extractor = recorded or compiled.extractor
         reader = AnswerReader(run.id, plan, extractor, compiled.pipeline, links, bus=self.bus)
@@ -144,7 +143,7 @@ def run_worker(
     return Worker(
         factory.context,
         GivenRuns(factory.installation.store, [run.id]),
-        lambda now: factory.open_job(now, retuned(plan, now), policy),
+        lambda now: factory.open_job(now, with_tuning(plan, now), policy),
         _registration(number, plan.concurrency),
     )
 
@@ -172,7 +171,7 @@ def fleet_worker(
             is_available,
             has_keeper=installation.is_cluster,
         ),
-        lambda run: factory.open_job(run, plan_of(run), policy),
+        lambda run: factory.open_job(run, run_plan(run), policy),
         _registration(number, slots, driver),
         slots=slots,
         options=options,

@@ -32,4 +32,4 @@ def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that take no time; `tests/unit/services/test_passwords.py` has the real ones."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-    monkeypatch.setattr(passwords, "_of_nobody", lambda: hasher.hash("nobody"))
+    monkeypatch.setattr(passwords, "_dummy_hash", lambda: hasher.hash("nobody"))

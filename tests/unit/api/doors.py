@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import msgspec
-from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, serving
+from tests.unit.api.asking import ADMIN_TOKEN, ENVIRONMENT, Caller, open_services, serving
 
 from smartspider.core.access import Principal, Role
-from smartspider.services import tokens, users
-from smartspider.services.bearers import ADMIN
-from smartspider.services.tokens import Wish
-from smartspider.wiring.house import House, open_house
+from smartspider.installation.settings import read_settings
+from smartspider.operations.services import Services
+from smartspider.services.access import tokens, users
+from smartspider.services.access.authenticator import ADMIN
+from smartspider.services.access.tokens import TokenRequest
 
 PASSWORD = "canary-horse-battery-staple"
 
@@ -23,23 +23,24 @@ PASSWORD = "canary-horse-battery-staple"
 @asynccontextmanager
 async def api_with(path: Path, **settings: str) -> AsyncIterator[Caller]:
     """The admin, at an API with these settings."""
-    chosen = msgspec.structs.replace(SETTINGS, **settings)
+    given = {f"SMARTSPIDER_{name.upper()}": text for name, text in settings.items()}
+    chosen = read_settings({**ENVIRONMENT, **given}, path)
     async with (
-        open_house(path, chosen) as house,
-        serving(house) as base,
+        open_services(path, chosen) as services,
+        serving(services) as base,
         aiohttp.ClientSession() as session,
     ):
         yield Caller(session, base, ADMIN_TOKEN)
 
 
-async def add_user(house: House, name: str = "bob", role: Role = "operator") -> None:
+async def add_user(services: Services, name: str = "bob", role: Role = "operator") -> None:
     """Somebody who can sign in with `PASSWORD`."""
-    await users.add(house.access, ADMIN, name, role, PASSWORD)
+    await users.create_user(services.access, ADMIN, name, role, PASSWORD)
 
 
-async def make_token(house: House, name: str, role: Role, *, by: Principal = ADMIN, **more: Any) -> str:
+async def make_token(services: Services, name: str, role: Role, *, by: Principal = ADMIN, **more: Any) -> str:
     """The secret of a new token."""
-    return (await tokens.make(house.access, by, Wish(name, role, **more))).token
+    return (await tokens.create_token(services.access, by, TokenRequest(name, role, **more))).token
 
 
 async def sign_in(api: Caller, name: str = "bob", password: str = PASSWORD) -> dict[str, Any]:

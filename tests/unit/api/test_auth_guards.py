@@ -12,10 +12,10 @@ import pytest
 from tests.unit.api.asking import Caller
 from tests.unit.api.doors import PASSWORD, add_user, api_with, make_token, sign_in
 
-from smartspider.api import recheck
-from smartspider.services.keys import FILE
-from smartspider.services.sign_in import OF_ADDRESS
-from smartspider.wiring.house import House
+from smartspider.api.middleware import authentication
+from smartspider.installation.keys import FILE
+from smartspider.operations.services import Services
+from smartspider.services.access.sign_in import OF_ADDRESS
 
 
 async def test_large_bodies_are_refused(tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ async def test_a_token_comes_no_more_often_than_it_may(tmp_path: Path) -> None:
             assert refused.json["code"] == "too_many"
 
 
-async def test_the_usual_limit_is_wide_enough_for_many_who_look(house: House, api: Caller) -> None:
+async def test_the_usual_limit_is_wide_enough_for_many_who_look(services: Services, api: Caller) -> None:
     """Two hundred who look once a second, all with one token, and at the same moment."""
-    program = api.with_token(await make_token(house, "shared", "viewer"))
+    program = api.with_token(await make_token(services, "shared", "viewer"))
     answers = await asyncio.gather(*(program.get("/api/auth/me") for _ in range(200)))
     assert {one.status for one in answers} == {200}
 
@@ -171,10 +171,10 @@ async def test_a_body_is_not_read_for_who_is_unknown(api: Caller) -> None:
         answer.expect(401)
 
 
-async def test_no_secret_leaves(house: House, api: Caller, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_secret_leaves(services: Services, api: Caller, caplog: pytest.LogCaptureFixture) -> None:
     """Passwords, tokens, refreshes, tickets, the master key: in no answer but their own, no log, no audit."""
     caplog.set_level(logging.DEBUG)
-    await add_user(house)
+    await add_user(services)
     session = await sign_in(api)
     me = api.with_token(session["access_token"])
     made = (await api.post("/api/tokens", {"name": "x", "role": "viewer"})).json["token"]
@@ -182,8 +182,8 @@ async def test_no_secret_leaves(house: House, api: Caller, caplog: pytest.LogCap
     secrets = [
         PASSWORD,
         *(session["access_token"], session["refresh_token"], made, ticket),
-        (house.premises.path / FILE).read_text().strip(),
-        (await house.premises.users.get_user("bob")).password,
+        (services.installation.path / FILE).read_text().strip(),
+        (await services.installation.users.get_user("bob")).password,
         "token-of-the-admin",
     ]
     answers = [
@@ -213,12 +213,12 @@ async def test_no_secret_leaves(house: House, api: Caller, caplog: pytest.LogCap
 
 @pytest.mark.parametrize("kind", ["token", "session"])
 async def test_who_watches_is_sent_away_when_they_are_let_in_no_more(
-    house: House, api: Caller, monkeypatch: pytest.MonkeyPatch, kind: str
+    services: Services, api: Caller, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Over a WebSocket and over server-sent events."""
-    monkeypatch.setattr(recheck, "EVERY_S", 0.05)
-    await add_user(house)
-    token = await make_token(house, "watcher", "viewer") if kind == "token" else None
+    monkeypatch.setattr(authentication, "RECHECK_S", 0.05)
+    await add_user(services)
+    token = await make_token(services, "watcher", "viewer") if kind == "token" else None
     watcher = api.with_token(token or (await sign_in(api))["access_token"])
     task = {"name": "shop", "entry_urls": ["http://shop.example/"]}
     task_id = (await api.post("/api/tasks", task)).expect(201).json["id"]

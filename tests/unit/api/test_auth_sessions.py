@@ -9,15 +9,15 @@ import pytest
 from tests.unit.api.asking import Caller
 from tests.unit.api.doors import PASSWORD, add_user, api_with, make_token, sign_in
 
-from smartspider.services.sign_in import OF_ADDRESS, OF_NAME
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
+from smartspider.services.access.sign_in import OF_ADDRESS, OF_NAME
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 NEW = "another four random words"
 
 
-async def test_a_password_gives_a_session(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_a_password_gives_a_session(services: Services, api: Caller) -> None:
+    await add_user(services)
     session = await sign_in(api)
     assert set(session) == {"access_token", "token_type", "expires_in", "refresh_token"}
     assert (session["token_type"], session["expires_in"]) == ("bearer", 900)
@@ -32,8 +32,8 @@ async def test_the_token_of_the_settings_is_an_admin(api: Caller) -> None:
     assert (me["name"], me["role"], me["kind"]) == ("admin", "admin", "installation")
 
 
-async def test_a_form_as_oauth_has_it_will_do(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_a_form_as_oauth_has_it_will_do(services: Services, api: Caller) -> None:
+    await add_user(services)
     somebody = api.with_token(None)
     body = f"grant_type=password&username=bob&password={PASSWORD}&scope=&client_id="
     session = (await somebody("POST", "/api/auth/token", data=body, headers=FORM)).expect(200).json
@@ -81,9 +81,9 @@ async def test_other_bodies_are_refused(api: Caller) -> None:
         assert answer.status == status, (kind, body, answer.body)
 
 
-async def test_nobody_learns_what_was_wrong(house: House, api: Caller) -> None:
-    await add_user(house)
-    await add_user(house, "gone")
+async def test_nobody_learns_what_was_wrong(services: Services, api: Caller) -> None:
+    await add_user(services)
+    await add_user(services, "gone")
     (await api("PATCH", "/api/users/gone", json={"enabled": False})).expect(200)
     (await api.post("/api/users", {"name": "token-only"})).expect(201)
     answers = []
@@ -98,8 +98,8 @@ async def test_nobody_learns_what_was_wrong(house: House, api: Caller) -> None:
     assert len(set(answers)) == 1
 
 
-async def test_a_refresh_gives_the_next_pair_once(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_a_refresh_gives_the_next_pair_once(services: Services, api: Caller) -> None:
+    await add_user(services)
     first = await sign_in(api)
     somebody = api.with_token(None)
     second = (
@@ -108,16 +108,16 @@ async def test_a_refresh_gives_the_next_pair_once(house: House, api: Caller) -> 
     assert second["refresh_token"] != first["refresh_token"]
     for session in (first, second):
         (await api.with_token(session["access_token"]).get("/api/auth/me")).expect(200)
-    house.access.bearers.forget()
+    services.access.authenticator.clear_cache()
     (await somebody.post("/api/auth/token", {"refresh_token": first["refresh_token"]})).expect(401)
-    house.access.bearers.forget()
+    services.access.authenticator.clear_cache()
     for session in (first, second):
         (await api.with_token(session["access_token"]).get("/api/auth/me")).expect(401)
         (await somebody.post("/api/auth/token", {"refresh_token": session["refresh_token"]})).expect(401)
 
 
-async def test_signing_out_ends_this_session_at_once(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_signing_out_ends_this_session_at_once(services: Services, api: Caller) -> None:
+    await add_user(services)
     here, there = await sign_in(api), await sign_in(api)
     (await api.with_token(here["access_token"]).post("/api/auth/logout")).expect(204)
     (await api.with_token(here["access_token"]).get("/api/auth/me")).expect(401)
@@ -125,16 +125,16 @@ async def test_signing_out_ends_this_session_at_once(house: House, api: Caller) 
     (await api.with_token(there["access_token"]).get("/api/auth/me")).expect(200)
 
 
-async def test_a_token_cannot_sign_out_nor_change_a_password(house: House, api: Caller) -> None:
-    await add_user(house)
-    program = api.with_token(await make_token(house, "of-bob", "viewer", user="bob"))
+async def test_a_token_cannot_sign_out_nor_change_a_password(services: Services, api: Caller) -> None:
+    await add_user(services)
+    program = api.with_token(await make_token(services, "of-bob", "viewer", user="bob"))
     (await program.post("/api/auth/logout")).expect(409)
     sent = {"password": PASSWORD, "new_password": NEW}
     (await program.post("/api/auth/password", sent)).expect(409)
 
 
-async def test_another_password_ends_all_sessions(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_another_password_ends_all_sessions(services: Services, api: Caller) -> None:
+    await add_user(services)
     here, there = await sign_in(api), await sign_in(api)
     me = api.with_token(here["access_token"])
     (await me.post("/api/auth/password", {"password": "wrong one", "new_password": NEW})).expect(401)
@@ -151,9 +151,9 @@ async def test_another_password_ends_all_sessions(house: House, api: Caller) -> 
     await sign_in(api, password=NEW)
 
 
-async def test_attempts_are_limited_by_name(house: House, api: Caller) -> None:
+async def test_attempts_are_limited_by_name(services: Services, api: Caller) -> None:
     """The right password does not help then; sign-ins that go well are not counted."""
-    await add_user(house)
+    await add_user(services)
     for _ in range(int(OF_NAME.burst) + 2):
         await sign_in(api)
     statuses = []
@@ -174,8 +174,8 @@ async def test_attempts_are_limited_by_address(api: Caller) -> None:
     (await api.get("/api/auth/me")).expect(200)
 
 
-async def test_pages_of_other_sites_cannot_sign_in(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_pages_of_other_sites_cannot_sign_in(services: Services, api: Caller) -> None:
+    await add_user(services)
     host = api.base.removeprefix("http://")
     body = f"username=bob&password={PASSWORD}"
     for headers, status in (
@@ -191,12 +191,12 @@ async def test_pages_of_other_sites_cannot_sign_in(house: House, api: Caller) ->
         assert "Set-Cookie" not in answer.headers
 
 
-async def test_what_an_admin_does_to_a_user_bites_at_once(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_what_an_admin_does_to_a_user_bites_at_once(services: Services, api: Caller) -> None:
+    await add_user(services)
     for change in ({"role": "viewer"}, {"password": NEW}, {"enabled": False}):
-        await house.access.users.change_user(1, actor="test", is_enabled=True)
-        hashed = await house.access.passwords.hashed(PASSWORD)
-        await house.access.users.change_user(1, actor="test", password=hashed)
+        await services.access.users.change_user(1, actor="test", is_enabled=True)
+        hashed = await services.access.passwords.hash(PASSWORD)
+        await services.access.users.change_user(1, actor="test", password=hashed)
         session = await sign_in(api)
         me = api.with_token(session["access_token"])
         (await me.get("/api/auth/me")).expect(200)
@@ -205,9 +205,9 @@ async def test_what_an_admin_does_to_a_user_bites_at_once(house: House, api: Cal
 
 
 async def test_a_session_is_good_for_the_installation_it_was_made_in(
-    house: House, api: Caller, tmp_path: Path
+    services: Services, api: Caller, tmp_path: Path
 ) -> None:
-    await add_user(house)
+    await add_user(services)
     session = await sign_in(api)
     async with api_with(tmp_path / "data", master_key="another master key") as other:
         (await other.with_token(session["access_token"]).get("/api/auth/me")).expect(401)

@@ -9,8 +9,8 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.doors import add_user, make_token, sign_in
 
 from smartspider.core.access import ROLES, Role
-from smartspider.services.secret_texts import hash_of
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
+from smartspider.services.access.secrets import hash_secret
 
 DAY_S = 86_400
 
@@ -40,10 +40,10 @@ async def test_a_token_shows_its_secret_once(api: Caller) -> None:
     assert (await api.get(answer.headers["Location"])).json["used_at"] is not None
 
 
-async def test_only_a_hash_is_kept(house: House) -> None:
-    secret = await make_token(house, "ci", "viewer")
-    assert await house.premises.users.find_token(hash_of(secret)) is not None
-    files = [file for file in house.premises.path.iterdir() if file.is_file()]
+async def test_only_a_hash_is_kept(services: Services) -> None:
+    secret = await make_token(services, "ci", "viewer")
+    assert await services.installation.users.find_token(hash_secret(secret)) is not None
+    files = [file for file in services.installation.path.iterdir() if file.is_file()]
     assert files
     assert all(secret.encode() not in file.read_bytes() for file in files)
 
@@ -90,9 +90,9 @@ async def test_what_is_revoked_is_good_no_more(api: Caller) -> None:
     assert "revoked" in problem["detail"]
 
 
-async def test_an_operator_makes_tokens_for_themselves(house: House, api: Caller) -> None:
-    await add_user(house)
-    await add_user(house, "eve")
+async def test_an_operator_makes_tokens_for_themselves(services: Services, api: Caller) -> None:
+    await add_user(services)
+    await add_user(services, "eve")
     me = api.with_token((await sign_in(api))["access_token"])
     made = (await me.post("/api/tokens", {"name": "mine", "role": "viewer"})).expect(201).json
     assert made["actor"] == made["created_by"] == "bob"
@@ -108,17 +108,17 @@ async def test_an_operator_makes_tokens_for_themselves(house: House, api: Caller
     (await me.get("/api/tokens?actor=eve")).expect(403)
 
 
-async def test_tokens_of_others_are_not_ones_own(house: House, api: Caller) -> None:
-    await add_user(house)
-    await make_token(house, "ci", "viewer")
+async def test_tokens_of_others_are_not_ones_own(services: Services, api: Caller) -> None:
+    await add_user(services)
+    await make_token(services, "ci", "viewer")
     me = api.with_token((await sign_in(api))["access_token"])
     (await me.get("/api/tokens/1")).expect(403)
     (await me("DELETE", "/api/tokens/1")).expect(403)
     assert (await api.get("/api/tokens/1")).json["revoked_at"] is None
 
 
-async def test_a_limited_token_makes_no_wider_one(house: House, api: Caller) -> None:
-    secret = await make_token(house, "root", "admin", scopes=["tokens:write", "runs:read"])
+async def test_a_limited_token_makes_no_wider_one(services: Services, api: Caller) -> None:
+    secret = await make_token(services, "root", "admin", scopes=["tokens:write", "runs:read"])
     program = api.with_token(secret)
     wider = {"name": "x", "role": "viewer", "scopes": ["runs:read", "tasks:read"]}
     (await program.post("/api/tokens", wider)).expect(403)
@@ -126,8 +126,8 @@ async def test_a_limited_token_makes_no_wider_one(house: House, api: Caller) -> 
     assert made["scopes"] == ["runs:read", "tokens:write"]
 
 
-async def test_an_admin_makes_tokens_for_users(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_an_admin_makes_tokens_for_users(services: Services, api: Caller) -> None:
+    await add_user(services)
     made = (await api.post("/api/tokens", {"name": "a", "role": "operator", "user": "bob"})).expect(201).json
     assert (await api.with_token(made["token"]).get("/api/auth/me")).json["name"] == "bob"
     (await api.post("/api/tokens", {"name": "b", "role": "admin", "user": "bob"})).expect(409)
@@ -137,14 +137,14 @@ async def test_an_admin_makes_tokens_for_users(house: House, api: Caller) -> Non
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_a_token_of_each_role_is_let_in_as_that(house: House, api: Caller, role: Role) -> None:
-    me = await api.with_token(await make_token(house, "x", role)).get("/api/auth/me")
+async def test_a_token_of_each_role_is_let_in_as_that(services: Services, api: Caller, role: Role) -> None:
+    me = await api.with_token(await make_token(services, "x", role)).get("/api/auth/me")
     assert me.expect(200).json["role"] == role
 
 
-async def test_a_list_of_tokens_comes_in_pages(house: House, api: Caller) -> None:
+async def test_a_list_of_tokens_comes_in_pages(services: Services, api: Caller) -> None:
     for number in range(5):
-        await make_token(house, f"t{number}", "viewer")
+        await make_token(services, f"t{number}", "viewer")
     names, query = [], "?limit=2"
     while query:
         page = (await api.get(f"/api/tokens{query}")).expect(200).json

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.api.asking import SETTINGS, Caller
+from tests.unit.api.asking import SETTINGS, Caller, open_services
 from tests.unit.api.doors import PASSWORD, add_user, make_token, sign_in
 
-from smartspider.wiring.first_admin import first_admin
-from smartspider.wiring.house import House, open_house
-from smartspider.wiring.settings import Settings
+from smartspider.installation.settings import Settings
+from smartspider.operations.services import Services
+from smartspider.services.access.access import create_first_admin
 
 
 async def test_a_user_is_added_changed_and_forgotten(api: Caller) -> None:
@@ -35,9 +35,9 @@ async def test_a_user_is_added_changed_and_forgotten(api: Caller) -> None:
     (await api("DELETE", "/api/users/bob")).expect(404)
 
 
-async def test_no_answer_holds_a_password_or_its_hash(house: House, api: Caller) -> None:
-    await add_user(house)
-    kept = (await house.premises.users.get_user("bob")).password
+async def test_no_answer_holds_a_password_or_its_hash(services: Services, api: Caller) -> None:
+    await add_user(services)
+    kept = (await services.installation.users.get_user("bob")).password
     for path in ("/api/users", "/api/users/bob", "/api/audit"):
         answer = (await api.get(path)).expect(200)
         assert PASSWORD.encode() not in answer.body
@@ -71,29 +71,29 @@ async def test_what_is_no_user_is_refused(api: Caller, sent: dict[str, Any]) -> 
     assert (await api.get("/api/users")).json["items"] == []
 
 
-async def test_a_name_is_taken_once(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_a_name_is_taken_once(services: Services, api: Caller) -> None:
+    await add_user(services)
     (await api.post("/api/users", {"name": "bob"})).expect(409)
 
 
-async def test_the_last_admin_stays(house: House, api: Caller) -> None:
-    await add_user(house, "root", "admin")
+async def test_the_last_admin_stays(services: Services, api: Caller) -> None:
+    await add_user(services, "root", "admin")
     for change in ({"role": "viewer"}, {"enabled": False}):
         assert "last admin" in (await api("PATCH", "/api/users/root", json=change)).expect(409).json["detail"]
     (await api("DELETE", "/api/users/root")).expect(409)
 
 
-async def test_only_admins_see_users(house: House, api: Caller) -> None:
-    await add_user(house)
+async def test_only_admins_see_users(services: Services, api: Caller) -> None:
+    await add_user(services)
     me = api.with_token((await sign_in(api))["access_token"])
     for method, path in (("GET", "/api/users"), ("GET", "/api/users/bob"), ("PATCH", "/api/users/bob")):
         (await me(method, path, json={"role": "admin"} if method == "PATCH" else None)).expect(403)
     (await me("DELETE", "/api/users/bob")).expect(403)
 
 
-async def test_a_list_of_users_comes_in_pages(house: House, api: Caller) -> None:
+async def test_a_list_of_users_comes_in_pages(services: Services, api: Caller) -> None:
     for number in range(3):
-        await house.premises.users.add_user(f"u{number}", "", "viewer", actor="test")
+        await services.installation.users.add_user(f"u{number}", "", "viewer", actor="test")
     first = (await api.get("/api/users?limit=2")).expect(200).json
     second = (await api.get(f"/api/users?limit=2&cursor={first['next']}")).expect(200).json
     assert [one["name"] for one in first["items"] + second["items"]] == ["u0", "u1", "u2"]
@@ -109,34 +109,34 @@ async def test_a_user_is_created_once_with_a_key(api: Caller) -> None:
 
 
 async def test_the_first_admin_is_told_their_token_once(tmp_path: Any) -> None:
-    async with open_house(tmp_path, Settings()) as house:
-        token = await first_admin(house)
+    async with open_services(tmp_path, Settings()) as services:
+        token = await create_first_admin(services.installation)
         assert token is not None
-        principal = await house.access.bearers.principal(token.encode())
+        principal = await services.access.authenticator.principal(token.encode())
         assert (principal.name, principal.role) == ("admin", "admin")
-        assert await first_admin(house) is None
-        assert (await house.premises.users.get_user("admin")).password == ""
-    async with open_house(tmp_path, Settings()) as house:
-        assert await first_admin(house) is None
+        assert await create_first_admin(services.installation) is None
+        assert (await services.installation.users.get_user("admin")).password == ""
+    async with open_services(tmp_path, Settings()) as services:
+        assert await create_first_admin(services.installation) is None
 
 
 async def test_who_set_an_admin_token_needs_no_first_admin(tmp_path: Any) -> None:
-    async with open_house(tmp_path, SETTINGS) as house:
-        assert await first_admin(house) is None
-        assert await house.premises.users.find_users() == []
+    async with open_services(tmp_path, SETTINGS) as services:
+        assert await create_first_admin(services.installation) is None
+        assert await services.installation.users.find_users() == []
 
 
-async def test_nobody_signs_in_where_nobody_has_a_password(house: House, api: Caller) -> None:
+async def test_nobody_signs_in_where_nobody_has_a_password(services: Services, api: Caller) -> None:
     """There is no password to begin with, also not an empty one."""
-    await house.premises.users.add_first_admin("admin", "")
+    await services.installation.users.add_first_admin("admin", "")
     for password in (" ", "admin", "password", "changeme"):
         sent = {"username": "admin", "password": password}
         (await api.with_token(None).post("/api/auth/token", sent)).expect(401)
 
 
-async def test_a_deleted_users_tokens_are_good_no_more(house: House, api: Caller) -> None:
-    await add_user(house)
-    program = api.with_token(await make_token(house, "x", "viewer", user="bob"))
+async def test_a_deleted_users_tokens_are_good_no_more(services: Services, api: Caller) -> None:
+    await add_user(services)
+    program = api.with_token(await make_token(services, "x", "viewer", user="bob"))
     (await program.get("/api/auth/me")).expect(200)
     (await api("DELETE", "/api/users/bob")).expect(204)
     (await program.get("/api/auth/me")).expect(401)

@@ -15,10 +15,10 @@ from smartspider.api.app import create_app
 from smartspider.api.metrics_port import metrics_port
 from smartspider.core import events
 from smartspider.core.errors import SettingInvalid
-from smartspider.services.metrics import ABOUT, KNOWN_BUDGET, KNOWN_BYTES
+from smartspider.installation.settings import read_settings
+from smartspider.operations.services import Services
+from smartspider.services.metrics import DESCRIPTIONS, FILTER_BUDGET, FILTER_BYTES
 from smartspider.telemetry.metrics import EventCounter
-from smartspider.wiring.house import House
-from smartspider.wiring.settings import read_settings
 
 HAPPENED = (
     events.PageClosed(1, "h", "http://h/", "done", "", 200, 3, 0.3, duplicates=2, bytes_read=1000),
@@ -35,7 +35,7 @@ HAPPENED = (
     events.LeasesReturned(1, 6, "w"),
     events.GuardTripped(1, "guard"),
     events.ValuesCleaned(1, "h", "http://h/", 7),
-    events.KnownUrlsCounted(0, "exact", 9, 1, 0, 0, 0, 0, 0),
+    events.UrlFilterCounted(0, "exact", 9, 1, 0, 0, 0, 0, 0),
     events.RunStarted(1, "task", is_resumed=False),
 )
 
@@ -50,9 +50,9 @@ def values(text: str) -> dict[str, float]:
     }
 
 
-async def test_what_workers_did_is_summed(api: Caller, house: House) -> None:
-    await new_run(house)
-    counters = [EventCounter(house.premises.metrics.add) for _ in range(2)]
+async def test_what_workers_did_is_summed(api: Caller, services: Services) -> None:
+    await new_run(services)
+    counters = [EventCounter(services.installation.metrics.add) for _ in range(2)]
     for counter in counters:
         for event in HAPPENED:
             counter(event)
@@ -101,16 +101,16 @@ async def test_what_workers_did_is_summed(api: Caller, house: House) -> None:
     assert b"canary" not in answer.body
 
 
-async def test_every_metric_is_described_and_named_by_the_rule(api: Caller, house: House) -> None:
-    counter = EventCounter(house.premises.metrics.add)
+async def test_every_metric_is_described_and_named_by_the_rule(api: Caller, services: Services) -> None:
+    counter = EventCounter(services.installation.metrics.add)
     for event in HAPPENED:
         counter(event)
     await counter.flush()
-    await house.premises.metrics.add({("smartspider_of_another_version_total", ()): 1.0})
+    await services.installation.metrics.add({("smartspider_of_another_version_total", ()): 1.0})
     text = (await api.get("/metrics")).expect(200).body.decode()
     families = {family.name: family for family in text_string_to_metric_families(text)}
     ours = {name for name in families if name.startswith("smartspider_")}
-    told = ABOUT.keys() - {KNOWN_BYTES, KNOWN_BUDGET}  # only where machines share known URLs
+    told = DESCRIPTIONS.keys() - {FILTER_BYTES, FILTER_BUDGET}  # only where machines share known URLs
     assert ours - {"smartspider_api_seconds"} == {name.removesuffix("_total") for name in told}
     assert all(families[name].documentation for name in ours)
     for name in ours:
@@ -139,8 +139,13 @@ async def test_metrics_need_a_token_that_may_see_them(api: Caller) -> None:
         (await api.with_token(token).get("/metrics")).expect(status)
 
 
-async def test_a_port_of_its_own_tells_them_without_a_token(house: House) -> None:
-    own = msgspec.structs.replace(house, settings=msgspec.structs.replace(SETTINGS, metrics_port="0"))
+def with_metrics_at(services: Services, address: tuple[str, int]) -> Services:
+    settings = msgspec.structs.replace(SETTINGS, metrics_address=address)
+    return Services(msgspec.structs.replace(services.installation, settings=settings))
+
+
+async def test_a_port_of_its_own_tells_them_without_a_token(services: Services) -> None:
+    own = with_metrics_at(services, ("127.0.0.1", 0))
     async with metrics_port(create_app(own)) as port, aiohttp.ClientSession() as session:
         async with session.get(f"http://127.0.0.1:{port}/metrics") as answer:
             assert answer.status == 200
@@ -151,13 +156,12 @@ async def test_a_port_of_its_own_tells_them_without_a_token(house: House) -> Non
                     404,
                     "GET /metrics",
                 )
-        taken = msgspec.structs.replace(
-            house, settings=msgspec.structs.replace(SETTINGS, metrics_port=f"127.0.0.1:{port}")
-        )
-        with pytest.raises(SettingInvalid, match="cannot be listened on"):
+        assert port is not None
+        taken = with_metrics_at(services, ("127.0.0.1", port))
+        with pytest.raises(SettingInvalid, match=f"127.0.0.1:{port}"):
             async with metrics_port(create_app(taken)):
                 pass
-    async with metrics_port(create_app(house)) as port:
+    async with metrics_port(create_app(services)) as port:
         assert port is None
 
 

@@ -17,7 +17,7 @@ from smartspider.core.errors import PrivateAddress
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.installation.settings import Settings
 from smartspider.operations.services import Services
-from smartspider.services.preview.preview import PageError, preview_of, require_public
+from smartspider.services.preview.preview import PageError, build_preview, require_public
 from smartspider.wiring.preview import previews
 from smartspider_testing.sites.answers import page
 from smartspider_testing.sites.scripted import ScriptableSite
@@ -138,9 +138,9 @@ def test_a_look_that_was_only_refused_says_so() -> None:
     """A name is judged where it is resolved; that is told as if it had been judged at once."""
     refused = PageError("http://intranet/", "private_address: intranet resolves to 10.0.0.1")
     with pytest.raises(PrivateAddress, match="intranet resolves"):
-        require_public(preview_of([], [refused], []))
-    require_public(preview_of([], [refused, PageError("http://x/", "timeout")], []))
-    require_public(preview_of([], [], []))
+        require_public(build_preview([], [refused], []))
+    require_public(build_preview([], [refused, PageError("http://x/", "timeout")], []))
+    require_public(build_preview([], [], []))
 
 
 async def test_a_dry_run_previews_rows_as_a_crawl_finds_them(

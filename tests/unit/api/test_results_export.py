@@ -225,7 +225,7 @@ def held(services: Services) -> Held:
 
 async def until_over(services: Services) -> None:
     async with asyncio.timeout(20):
-        while services.exports.slots.free < exports.AT_ONCE:  # noqa: ASYNC110 - it ends somewhere in a server
+        while services.exports.slots.free < exports.MAX_CONCURRENT:  # noqa: ASYNC110 - it ends somewhere in a server
             await asyncio.sleep(0.001)
 
 
@@ -266,7 +266,7 @@ async def test_an_error_on_the_way_is_no_short_file(services: Services, api: Cal
         held.let.set()
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
-    assert services.exports.slots.free == exports.AT_ONCE
+    assert services.exports.slots.free == exports.MAX_CONCURRENT
 
 
 @pytest.mark.parametrize("format_", ["parquet", "xlsx", "sqlite"])

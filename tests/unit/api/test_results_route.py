@@ -9,9 +9,9 @@ import pytest
 from tests.unit.api.asking import Caller
 from tests.unit.api.rows import TEA, crawled, task
 
-from smartspider.core.extraction import Change, Rejected
-from smartspider.services.exports import AT_ONCE
-from smartspider.wiring.house import House
+from smartspider.core.pages.extraction import RejectedItem, ValueChange
+from smartspider.operations.services import Services
+from smartspider.services.results.exports import MAX_CONCURRENT
 
 NAMES = [row["name"] for row in TEA]
 
@@ -21,8 +21,8 @@ async def names(api: Caller, **asked: Any) -> list[str]:
     return [item["data"]["name"] for item in items]
 
 
-async def test_a_row_is_told_with_where_it_comes_from(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
+async def test_a_row_is_told_with_where_it_comes_from(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
     page = (await api.get(f"/api/results?run_id={run.id}")).expect(200).json
     first = page["items"][0]
     assert list(first) == ["run_id", "url", "data", "fingerprint", "created_at"]
@@ -37,10 +37,10 @@ async def test_a_row_is_told_with_where_it_comes_from(house: House, api: Caller)
     assert page["next"] is None
 
 
-async def test_a_task_means_its_newest_run(house: House, api: Caller) -> None:
-    first = await crawled(house.premises)
-    second = await crawled(house.premises, TEA[:1])
-    await crawled(house.premises, name="other")
+async def test_a_task_means_its_newest_run(services: Services, api: Caller) -> None:
+    first = await crawled(services.installation)
+    second = await crawled(services.installation, TEA[:1])
+    await crawled(services.installation, name="other")
     for of in ("tea", str(second.task_id)):
         assert await names(api, task_id=of) == NAMES[:1]
         assert await names(api, task_id=of, run_id=first.id) == NAMES
@@ -68,7 +68,7 @@ PATHS = ["", "/count", "/coverage", "/diff", "/rejects", "/cleaning", "/export"]
 async def test_somebodys_rows_must_be_asked_for(api: Caller) -> None:
     for path in PATHS:
         answer = await api("POST" if path == "/export" else "GET", f"/api/results{path}")
-        assert answer.expect(422).json["detail"] == "it is not said whose rows are wanted"
+        assert answer.expect(422).json["detail"] == "neither a run nor a task is given"
 
 
 @pytest.mark.parametrize("asked", ["run_id=99", "run_id=x", "run_id=-1", "task_id=x"])
@@ -77,9 +77,9 @@ async def test_what_is_not_there_is_not_found(api: Caller, asked: str) -> None:
         (await api("POST" if path == "/export" else "GET", f"/api/results{path}?{asked}")).expect(404)
 
 
-async def test_a_run_of_another_task_is_not_found(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
-    await crawled(house.premises, name="other")
+async def test_a_run_of_another_task_is_not_found(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
+    await crawled(services.installation, name="other")
     problem = (await api.get(f"/api/results?run_id={run.id}&task_id=other")).expect(404).json
     assert problem["detail"] == f"run {run.id} is not of the task 'other'"
 
@@ -100,8 +100,8 @@ async def test_a_run_of_another_task_is_not_found(house: House, api: Caller) -> 
         (["price=3.00"], [1]),
     ],
 )
-async def test_rows_are_filtered(house: House, api: Caller, where: list[str], found: list[int]) -> None:
-    run = await crawled(house.premises)
+async def test_rows_are_filtered(services: Services, api: Caller, where: list[str], found: list[int]) -> None:
+    run = await crawled(services.installation)
     pairs = [("run_id", str(run.id)), *(("where", one) for one in where)]
     page = (await api.get("/api/results", params=pairs)).expect(200).json
     assert [TEA.index(item["data"]) for item in page["items"]] == found
@@ -117,8 +117,8 @@ async def test_rows_are_filtered(house: House, api: Caller, where: list[str], fo
         ("name", [1, 3, 0, 2]),
     ],
 )
-async def test_rows_are_sorted(house: House, api: Caller, sort: str, found: list[int]) -> None:
-    run = await crawled(house.premises)
+async def test_rows_are_sorted(services: Services, api: Caller, sort: str, found: list[int]) -> None:
+    run = await crawled(services.installation)
     seen: list[str] = []
     cursor: dict[str, str] = {}
     while True:
@@ -131,8 +131,8 @@ async def test_rows_are_sorted(house: House, api: Caller, sort: str, found: list
     assert seen == [NAMES[number] for number in found]
 
 
-async def test_only_some_fields_are_told(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
+async def test_only_some_fields_are_told(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
     page = (await api.get(f"/api/results?run_id={run.id}&fields=price,name&limit=1")).expect(200).json
     whole = (await api.get(f"/api/results?run_id={run.id}&limit=1")).expect(200).json
     assert list(page["items"][0]["data"].items()) == [("price", 12.5), ("name", "Sencha")]
@@ -144,7 +144,7 @@ async def test_only_some_fields_are_told(house: House, api: Caller) -> None:
     ("asked", "detail"),
     [
         ("where=nam%3Dx", "the rows have no field 'nam'"),
-        ("where=name", "'name' says nothing about a field"),
+        ("where=name", "'name' is not a condition"),
         ("where=name..x%3D1", "'name..x' is not a path into a row"),
         ("fields=name,pric", "the rows have no field 'pric'"),
         ("sort=-nme", "the rows have no field 'nme'"),
@@ -156,14 +156,16 @@ async def test_only_some_fields_are_told(house: House, api: Caller) -> None:
         ("where=" + "x" * 251, "where[0]: String should have at most 250 characters"),
     ],
 )
-async def test_what_means_nothing_is_refused(house: House, api: Caller, asked: str, detail: str) -> None:
-    run = await crawled(house.premises)
+async def test_what_means_nothing_is_refused(
+    services: Services, api: Caller, asked: str, detail: str
+) -> None:
+    run = await crawled(services.installation)
     problem = (await api.get(f"/api/results?run_id={run.id}&{asked}")).expect(422).json
     assert problem["detail"].startswith(detail)
 
 
-async def test_coverage_tells_how_full_the_fields_are(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
+async def test_coverage_tells_how_full_the_fields_are(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
     whole = (await api.get(f"/api/results/coverage?run_id={run.id}")).expect(200).json
     assert (whole["rows"], whole["looked_at"]) == (4, 4)
     assert {one["field"]: one["filled"] for one in whole["fields"]} == {
@@ -177,9 +179,9 @@ async def test_coverage_tells_how_full_the_fields_are(house: House, api: Caller)
     assert some["fields"] == [{"field": "price", "filled": 1, "share": 0.5, "examples": [40]}]
 
 
-async def test_rejects_are_listed_by_pages(house: House, api: Caller) -> None:
-    rejected = [Rejected(f"reason {n}", {"name": n}, "pipeline[0] range", "name", n) for n in range(5)]
-    run = await crawled(house.premises, rejected=rejected)
+async def test_rejects_are_listed_by_pages(services: Services, api: Caller) -> None:
+    rejected = [RejectedItem(f"reason {n}", {"name": n}, "pipeline[0] range", "name", n) for n in range(5)]
+    run = await crawled(services.installation, rejected=rejected)
     first = (await api.get(f"/api/results/rejects?run_id={run.id}&limit=3")).expect(200).json
     rest = (await api.get(f"/api/results/rejects?run_id={run.id}&cursor={first['next']}")).expect(200).json
     found = first["items"] + rest["items"]
@@ -197,12 +199,12 @@ async def test_rejects_are_listed_by_pages(house: House, api: Caller) -> None:
     }
 
 
-async def test_the_cleaning_log_is_listed_by_field_and_step(house: House, api: Caller) -> None:
+async def test_the_cleaning_log_is_listed_by_field_and_step(services: Services, api: Caller) -> None:
     changes = [
-        Change(n, f"pipeline[{n % 2}] {'trim' if n % 2 else 'number'}", "ab"[n % 3 == 0], n, str(n))
+        ValueChange(n, f"pipeline[{n % 2}] {'trim' if n % 2 else 'number'}", "ab"[n % 3 == 0], n, str(n))
         for n in range(2500)
     ]
-    run = await crawled(house.premises, changes=changes)
+    run = await crawled(services.installation, changes=changes)
 
     async def items(asked: str) -> list[int]:
         found: list[int] = []
@@ -221,10 +223,10 @@ async def test_the_cleaning_log_is_listed_by_field_and_step(house: House, api: C
     assert await items("&step=rim") == []
 
 
-async def test_two_runs_are_compared(house: House, api: Caller) -> None:
-    first = await crawled(house.premises)
+async def test_two_runs_are_compared(services: Services, api: Caller) -> None:
+    first = await crawled(services.installation)
     changed = [{**TEA[0], "price": 13}, TEA[1], {**TEA[3], "name": "new"}]
-    second = await crawled(house.premises, changed)
+    second = await crawled(services.installation, changed)
     for asked in (f"run_id={second.id}", "task_id=tea", f"task_id=tea&with={first.id}"):
         view = (await api.get(f"/api/results/diff?{asked}&key=name")).expect(200).json
         assert (view["before"], view["after"], view["key"]) == (str(first.id), str(second.id), "name")
@@ -236,9 +238,9 @@ async def test_two_runs_are_compared(house: House, api: Caller) -> None:
     assert (len(short["changes"]), short["has_more"]) == (1, True)
 
 
-async def test_runs_that_cannot_be_compared_are_told(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
-    other = await crawled(house.premises, name="other")
+async def test_runs_that_cannot_be_compared_are_told(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
+    other = await crawled(services.installation, name="other")
     lonely = (await api.get(f"/api/results/diff?run_id={run.id}")).expect(404).json
     assert lonely["detail"] == f"there is no completed run of 'tea' before run {run.id}"
     (await api.get(f"/api/results/diff?run_id={run.id}&with={other.id}")).expect(422)
@@ -247,26 +249,26 @@ async def test_runs_that_cannot_be_compared_are_told(house: House, api: Caller) 
     assert "no field 'nme'" in wrong["detail"]
 
 
-async def test_heavy_work_beyond_what_is_possible_is_put_off(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
+async def test_heavy_work_beyond_what_is_possible_is_put_off(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
     with ExitStack() as stack:
-        for _ in range(AT_ONCE):
-            stack.enter_context(house.exports.slots.taken())
+        for _ in range(MAX_CONCURRENT):
+            stack.enter_context(services.exports.slots.acquire())
         for method, path in (("GET", f"diff?with={run.id}&"), ("POST", "export?")):
             answer = (await api(method, f"/api/results/{path}run_id={run.id}")).expect(429)
             assert answer.headers["Retry-After"] == "5"
     (await api("POST", f"/api/results/export?run_id={run.id}")).expect(200)
 
 
-async def test_rows_are_for_those_who_may_read_them(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
+async def test_rows_are_for_those_who_may_read_them(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
     for path in PATHS:
         method = "POST" if path == "/export" else "GET"
         for token in (None, "forged"):
             (await api.with_token(token)(method, f"/api/results{path}?run_id={run.id}")).expect(401)
 
 
-async def test_an_id_that_is_left_blank_is_left_out(house: House, api: Caller) -> None:
-    run = await crawled(house.premises)
+async def test_an_id_that_is_left_blank_is_left_out(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
     assert await names(api, task_id="", run_id=run.id) == NAMES
     assert await names(api, task_id="tea", run_id="") == NAMES

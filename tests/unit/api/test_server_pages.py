@@ -24,7 +24,7 @@ from smartspider.installation.settings import PREFIX, SETTING_NAMES, Settings, r
 from smartspider.keeper.keeper import TERM_S
 from smartspider.services.access import passwords, session_tokens, sign_in
 from smartspider.services.live import hub
-from smartspider.services.metrics import ABOUT
+from smartspider.services.metrics import DESCRIPTIONS
 from smartspider.services.notifications import notifier, webhook
 from smartspider.services.notifications.messages import NotificationBody
 from smartspider.services.results import exports
@@ -69,7 +69,7 @@ def rights() -> list[list[str]]:
 
 
 def metrics() -> list[list[str]]:
-    return [[f"`{name}`", about] for name, about in (*ABOUT.items(), (timing.NAME, timing.ABOUT))]
+    return [[f"`{name}`", about] for name, about in (*DESCRIPTIONS.items(), (timing.NAME, timing.ABOUT))]
 
 
 def operations(document: dict[str, Any]) -> list[list[str]]:
@@ -92,7 +92,9 @@ def test_the_rights_shown_are_the_rights() -> None:
 
 def test_the_settings_shown_are_those_of_a_server_with_their_defaults() -> None:
     shown = {row[0].strip("`"): row[1].strip("`") for row in table(section(SERVER, "Settings"))}
-    assert set(shown) == {PREFIX + name.upper() for name in SETTING_NAMES if name not in OF_CRAWLS | OF_CLIENTS}
+    assert set(shown) == {
+        PREFIX + name.upper() for name in SETTING_NAMES if name not in OF_CRAWLS | OF_CLIENTS
+    }
     given = {name: text for name, text in shown.items() if text != "none"}
     assert read_settings(given, Path("/nowhere")) == Settings()
     for name, text in given.items():
@@ -162,12 +164,12 @@ def test_the_numbers_shown_are_the_numbers() -> None:
     for sentence in (
         f"each with up to {SLOTS} requests in flight",
         f"at most {TERM_S:g} s later",
-        f"valid for {session_tokens.LIFE_S // 60} minutes",
-        f"valid for {sign_in.REFRESH_LIFE_S / 86_400:g} days",
-        f"at least {passwords.SHORTEST} characters",
+        f"valid for {session_tokens.LIFETIME_S // 60} minutes",
+        f"valid for {sign_in.REFRESH_LIFETIME_S / 86_400:g} days",
+        f"at least {passwords.MIN_LENGTH} characters",
         f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
         f"{previews.TIME_LIMIT_S:g} s each",
-        f"| exports | {exports.AT_ONCE} at a time |",
+        f"| exports | {exports.MAX_CONCURRENT} at a time |",
         f"| streams | {hub.MAX_SUBSCRIBERS:,} |",
         f"| schedules | {MAX_PER_TASK} of one task |",
         f"| notifications | {MAX_TARGETS:,} targets |",

@@ -10,8 +10,8 @@ from tests.unit.api.asking import Caller
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import Forbidden
-from smartspider.services import tasks
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
+from smartspider.services.tasks import tasks
 
 SEED = {
     "name": "zhihu_comments",
@@ -48,7 +48,7 @@ async def test_a_task_is_created_where_it_says(api: Caller) -> None:
 
 
 async def test_the_seed_example_is_kept_with_warnings(api: Caller) -> None:
-    """A part that is not built yet does not keep anybody from keeping the task."""
+    """A part that is not supported yet does not keep anybody from keeping the task."""
     answer = (await api.post("/api/tasks", SEED)).expect(201)
     assert {"use_cookie", "cookie_id"} <= {one["path"] for one in answer.json["warnings"]}
 
@@ -189,12 +189,12 @@ async def test_a_task_is_deleted_and_its_name_is_free(api: Caller) -> None:
     assert again["id"] != made["id"]
 
 
-async def test_a_task_with_an_unfinished_run_is_not_deleted(api: Caller, house: House) -> None:
+async def test_a_task_with_an_unfinished_run_is_not_deleted(api: Caller, services: Services) -> None:
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import parse_task
 
     await api.post("/api/tasks", task())
-    run = await house.premises.store.create_run(compile_task(parse_task(task())), actor="admin")
+    run = await services.installation.store.create_run(compile_task(parse_task(task())), actor="admin")
     problem = (await api("DELETE", "/api/tasks/shop")).expect(409)
     assert f"run {run.id}" in problem.json["detail"]
     assert (await api.get("/api/tasks/shop")).json["newest_run"] == {
@@ -250,24 +250,24 @@ async def test_what_a_task_may_miss_is_told_when_it_is_checked_and_when_it_is_ke
     assert "0.01 %" in checked["warnings"][0]["message"]
 
 
-async def test_only_an_owner_or_an_admin_changes_a_task(house: House) -> None:
+async def test_only_an_owner_or_an_admin_changes_a_task(services: Services) -> None:
     """The service decides, whoever calls it."""
-    from smartspider.services.checking import check_document
+    from smartspider.services.tasks.checks import check_document
 
     spec = (await check_document(task())).spec
     ann, bob, eve = Principal("ann", "operator"), Principal("bob", "operator"), Principal("eve", "viewer")
-    store = house.premises.tasks
+    store = services.installation.tasks
     with pytest.raises(Forbidden):
         await tasks.create(store, spec, eve)
     made = (await tasks.create(store, spec, ann)).task
     for other in (bob, eve):
         with pytest.raises(Forbidden):
-            await tasks.find_own_task(store, "shop", other)
+            await tasks.find_own_task(services.installation, "shop", other)
         with pytest.raises(Forbidden):
             await tasks.change(store, made, spec, other)
         with pytest.raises(Forbidden):
             await tasks.delete(store, made, other)
-    assert (await tasks.find_own_task(store, "shop", ann)).owner == "ann"
+    assert (await tasks.find_own_task(services.installation, "shop", ann)).owner == "ann"
     await tasks.delete(store, made, Principal("root", "admin"))
 
 

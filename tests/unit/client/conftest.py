@@ -37,4 +37,4 @@ async def client(url: str) -> AsyncIterator[Client]:
 def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-    monkeypatch.setattr(passwords, "_of_nobody", lambda: hasher.hash("nobody"))
+    monkeypatch.setattr(passwords, "_dummy_hash", lambda: hasher.hash("nobody"))

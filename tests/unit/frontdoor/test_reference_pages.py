@@ -24,8 +24,8 @@ from smartspider.pipeline.compile import StepCompiler
 from smartspider.pipeline.options import step_parameters
 from smartspider.plugins.kinds import OUTPUT, STEP
 from smartspider.plugins.registry import resolve
-from smartspider.services.preview.rules import task_from, try_rules
-from smartspider.services.results.columns import find_step
+from smartspider.services.plans import find_step
+from smartspider.services.preview.rules import apply_rules, build_task
 from smartspider.store.settle import step_log
 from smartspider.taskfile import entries
 
@@ -165,7 +165,7 @@ def test_what_a_page_says_of_itself_has_the_keys_that_are_listed(kind: str) -> N
     table = sections(RULES, "##")["Data that pages have"]
     (gives,) = re.findall(rf"^\| `{kind}` \| (.+) \|$", table, re.MULTILINE)
     page = Page(LIST_URL, 200, {"content-type": "text/html"}, PAGES[kind].encode(), "utf-8", FETCHED_AT)
-    (item,) = try_rules(task_from(LIST_URL, {"it": {"type": kind}}), page).items
+    (item,) = apply_rules(build_task(LIST_URL, {"it": {"type": kind}}), page).items
     found = item["it"][0] if isinstance(item["it"], list) else item["it"]
     keys = [*found, *(found["entries"][0] if kind == "feed" else ())]
     assert [key for key in keys if f"`{key}`" not in gives] == []

@@ -10,7 +10,7 @@ import pytest
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePlan, ValueRule
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
-from smartspider.services.results.columns import columns_of, schema_of
+from smartspider.services.plans import plan_columns, row_schema
 
 
 def plan(fields: dict[str, FieldRule], *pipeline: Any, more: tuple[PagePlan, ...] = ()) -> Plan:
@@ -24,7 +24,7 @@ def css(*steps: Any, **rule: Any) -> ValueRule:
 
 
 def kinds(made: Plan) -> dict[str, str]:
-    return {column.name: column.kind for column in columns_of(made)}
+    return {column.name: column.kind for column in plan_columns(made)}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_schema_of_a_row_is_valid_and_typed() -> None:
             "any": ValueRule("jmespath", "a"),
         }
     )
-    schema = schema_of(made)
+    schema = row_schema(made)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["title"] == "shop"
     assert schema["required"] == list(schema["properties"])
@@ -155,7 +155,7 @@ def test_the_schema_follows_the_pipeline() -> None:
         {"use": "template", "fields": ["t"], "text": "{a}"},
         {"use": "number", "fields": ["b"]},
     )
-    schema = schema_of(made)
+    schema = row_schema(made)
     assert schema["properties"] == {
         "a": {"type": "string"},
         "b": {"type": ["array", "null"]},
@@ -165,15 +165,15 @@ def test_the_schema_follows_the_pipeline() -> None:
 
 
 def test_a_conversion_that_may_fail_takes_the_promise_of_a_value_back() -> None:
-    schema = schema_of(plan({"a": css()}, "required", "number"))
+    schema = row_schema(plan({"a": css()}, "required", "number"))
     assert schema["properties"]["a"] == {"type": ["number", "null"]}
-    schema = schema_of(plan({"a": css()}, "required", {"use": "number", "on_error": "reject"}))
+    schema = row_schema(plan({"a": css()}, "required", {"use": "number", "on_error": "reject"}))
     assert schema["properties"]["a"] == {"type": "number"}
 
 
 def test_rows_of_several_page_types_need_only_what_all_have() -> None:
     more = (PagePlan("b", fields={"x": css(required=True), "y": css(required=True)}),)
-    schema = schema_of(plan({"x": css(required=True)}, more=more))
+    schema = row_schema(plan({"x": css(required=True)}, more=more))
     assert schema["required"] == ["x"]
     assert schema["properties"]["x"] == {"type": "string"}
     assert schema["properties"]["y"] == {"type": ["string", "null"]}

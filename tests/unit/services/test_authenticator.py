@@ -13,10 +13,10 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.installation.installation import Installation
 from smartspider.services.access import passwords
-from smartspider.services.access.access import Access, build_access, first_admin
+from smartspider.services.access.access import Access, build_access, create_first_admin
 from smartspider.services.access.authenticator import CACHE_S, Authenticator
 from smartspider.services.access.secrets import hash_secret
-from smartspider.services.access.session_tokens import LEEWAY_S, LIFE_S, SessionTokens
+from smartspider.services.access.session_tokens import LEEWAY_S, LIFETIME_S, SessionTokens
 from smartspider.store.access.records import NewToken
 from smartspider.wiring.folder import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
@@ -169,13 +169,13 @@ async def test_refusals_are_not_cached(backend: CountingBackend, access: Access)
 async def test_a_session_lasts_minutes_and_goes_on_with_its_refresh(
     backend: CountingBackend, access: Access
 ) -> None:
-    hashed = await access.passwords.hashed("four random words")
+    hashed = await access.passwords.hash("four random words")
     user = await backend.users.add_user("bob", hashed, "operator", actor="test")
     session = await access.sign_in.with_password("bob", "four random words", "::1")
     for _ in range(3):
         token = session.access_token.encode()
         assert (await access.authenticator.principal(token)).user_id == user.id
-        await backend.clock.advance(LIFE_S + LEEWAY_S - 1)
+        await backend.clock.advance(LIFETIME_S + LEEWAY_S - 1)
         await access.authenticator.principal(token)
         await backend.clock.advance(1)
         assert "expired" in await refused(access, token)
@@ -186,7 +186,7 @@ async def test_a_session_lasts_minutes_and_goes_on_with_its_refresh(
 
 
 async def test_attempts_are_forgiven_with_time(backend: CountingBackend, access: Access) -> None:
-    hashed = await access.passwords.hashed("four random words")
+    hashed = await access.passwords.hash("four random words")
     await backend.users.add_user("bob", hashed, "operator", actor="test")
     messages = []
     for number in range(12):
@@ -202,19 +202,19 @@ async def test_what_stays_open_is_asked_again(backend: CountingBackend, access: 
     """As a WebSocket does now and then."""
     await kept(backend, expires_at=backend.clock.now() + 60.0)
     token = Principal("token:ci", "viewer", token_id=1)
-    hashed = await access.passwords.hashed("four random words")
+    hashed = await access.passwords.hash("four random words")
     await backend.users.add_user("bob", hashed, "operator", actor="test")
     session = await access.sign_in.with_password("bob", "four random words", "::1")
     user = await access.authenticator.principal(session.access_token.encode())
     everybody = (token, user, Principal("admin", "admin"), Principal("x", "viewer", token_id=9))
     assert [await access.is_still_valid(one) for one in everybody] == [True, True, True, False]
-    await access.sign_in.out(user)
+    await access.sign_in.sign_out(user)
     await backend.clock.advance(60.0)
     assert [await access.is_still_valid(one) for one in everybody] == [False, False, True, False]
 
 
 async def test_the_first_admin_is_created_once(installation: Installation, access: Access) -> None:
-    secret = await first_admin(installation)
+    secret = await create_first_admin(installation)
     assert secret is not None
     assert (await access.authenticator.principal(secret.encode())).role == "admin"
-    assert await first_admin(installation) is None
+    assert await create_first_admin(installation) is None

@@ -115,7 +115,7 @@ async def test_a_run_that_fetched_a_moment_ago_does_not_move_if_all_runs_are_blo
     of = scene(gate(), of=standing(earlier=ProgressMark(NOW - 30.0, 10)))
     assert find_causes(of).moving
     found = await find_blockers(cluster(folder, error=StoreFull("full")))
-    view = find_causes(RunSituation(of.situation, of.workers, of.concurrency, found))
+    view = find_causes(RunSituation(of.activity, of.workers, of.concurrency, found))
     assert not view.moving
     assert [cause.code for cause in view.causes] == ["store_full"]
     assert view.summary == f"{DISK_FULL[0].upper()}{DISK_FULL[1:]}."
@@ -126,7 +126,7 @@ async def test_the_state_of_the_run_goes_before(folder: DataFolder, state: str) 
     of = scene(gate(), of=standing(run_state=state))
     view = find_causes(
         RunSituation(
-            of.situation, of.workers, of.concurrency, await find_blockers(cluster(folder, until=NOW - 1))
+            of.activity, of.workers, of.concurrency, await find_blockers(cluster(folder, until=NOW - 1))
         )
     )
     assert view.causes[0].code != "no_keeper"

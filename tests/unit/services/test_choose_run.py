@@ -13,7 +13,7 @@ from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Counters, Run, RunState
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.services.runs.crawl import Summary, choose_run, summarise
+from smartspider.services.runs.crawl import Summary, choose_run, summarize
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.audit import AuditFilter
 from smartspider.wiring.folder import open_folder
@@ -131,7 +131,7 @@ def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
 @pytest.mark.parametrize("state", get_args(RunState))
 def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunState) -> None:
     run = run_in(state, "why", done=1, items=2, dead=3, broken=4, missing=5, duplicates=6, rejected=7)
-    summary = summarise(run, 1.23456, ["rows.jsonl"])
+    summary = summarize(run, 1.23456, ["rows.jsonl"])
     assert summary == Summary("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
     assert list(msgspec.json.decode(msgspec.json.encode(summary))) == [
         *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),

@@ -5,28 +5,28 @@ from __future__ import annotations
 import pytest
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.services.access.passwords import Passwords, check_new
+from smartspider.services.access.passwords import Passwords, check_password
 
 
 async def test_a_password_is_hashed_with_argon2id() -> None:
     passwords = Passwords()
-    kept = await passwords.hashed("four random words")
+    kept = await passwords.hash("four random words")
     assert kept.startswith("$argon2id$")
-    assert kept != await passwords.hashed("four random words")
-    assert await passwords.is_right(kept, "four random words")
+    assert kept != await passwords.hash("four random words")
+    assert await passwords.verify(kept, "four random words")
     for wrong in ("", "Four random words", "four random words ", "four random words" * 100):
-        assert not await passwords.is_right(kept, wrong)
+        assert not await passwords.verify(kept, wrong)
 
 
 @pytest.mark.parametrize("kept", [None, "", "not a hash", "$argon2id$v=19$broken"])
 async def test_nobody_is_let_in_where_no_password_is_kept(kept: str | None) -> None:
     for password in ("", "x", "not a hash"):
-        assert not await Passwords().is_right(kept, password)
+        assert not await Passwords().verify(kept, password)
 
 
 async def test_half_characters_are_no_trouble() -> None:
     passwords = Passwords()
-    assert not await passwords.is_right(await passwords.hashed("über \ud800"), "x")
+    assert not await passwords.verify(await passwords.hash("über \ud800"), "x")
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ async def test_half_characters_are_no_trouble() -> None:
 )
 def test_easy_ones_are_refused_and_not_repeated(password: str) -> None:
     with pytest.raises(RequestInvalid) as error:
-        check_new(password, "someone-long")
+        check_password(password, "someone-long")
     assert not password or password not in error.value.message
 
 
 @pytest.mark.parametrize("password", ["four random words", "пароль-пароль", "correct horse", "1234567890"])
 def test_others_are_taken(password: str) -> None:
-    check_new(password, "bob")
+    check_password(password, "bob")

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.services.situations import NOW, standing
 
 from smartspider.core.runs.run import Counters, RunState
-from smartspider.services.runs.progress import Eta, error_rate, eta, gates_need_s, pages_per_s
+from smartspider.services.runs.progress import Eta, error_rate, eta, min_queue_s, pages_per_s
 from smartspider.store.diagnostics.progress import HostQueue, ProgressMark
 
 
@@ -85,8 +85,8 @@ def test_a_run_that_is_being_stopped_waits_only_for_what_is_in_flight() -> None:
 
 
 def test_the_slowest_host_decides() -> None:
-    assert gates_need_s([queue(10, 1.0), queue(3, 10.0), queue(1, 0.0, opens_in_s=15.0)], NOW) == 20.0
-    assert gates_need_s([], NOW) == 0.0
+    assert min_queue_s([queue(10, 1.0), queue(3, 10.0), queue(1, 0.0, opens_in_s=15.0)], NOW) == 20.0
+    assert min_queue_s([], NOW) == 0.0
 
 
 def test_failures_are_told_as_a_share_of_what_ended() -> None:

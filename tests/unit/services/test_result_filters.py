@@ -122,8 +122,8 @@ def test_too_many_conditions_are_refused() -> None:
     [
         (
             "name",
-            "'name' says nothing about a field",
-            "write field=value; there are also != < <= > >=, field~part and field?",
+            "'name' is not a condition",
+            "write field=value; also supported: != < <= > >=, field~part and field?",
         ),
         ("nam=x", "the rows have no field 'nam'", "'name'; they have name, price"),
         ("=x", "the rows have no field ''", "they have name, price"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.services.preview.rules import RuleResult, rules_from, task_from, warnings_of
+from smartspider.services.preview.rules import RuleResult, build_task, parse_rules, result_warnings
 
 SELECTORS = {"items": ".p", "fields": {"title": "h2"}}
 URL = "http://shop.example/"
@@ -32,7 +32,7 @@ def given(**rules: Any) -> dict[str, Any]:
     ],
 )
 def test_rules_in_any_form_become_a_task_for_one_url(sent: dict[str, Any], selectors: dict[str, Any]) -> None:
-    task = task_from(URL, rules_from(sent))
+    task = build_task(URL, parse_rules(sent))
     assert task["entry_urls"] == [URL]
     assert task["selectors"] == selectors
 
@@ -42,15 +42,15 @@ def test_rules_in_any_form_become_a_task_for_one_url(sent: dict[str, Any], selec
 )
 def test_rules_that_say_nothing_are_refused(sent: dict[str, Any]) -> None:
     with pytest.raises(RequestInvalid):
-        task_from(URL, rules_from(sent))
+        build_task(URL, parse_rules(sent))
 
 
 def test_what_is_odd_is_said() -> None:
-    assert warnings_of(200, RuleResult("lexbor", [{"a": 1, "b": None}, {"a": None, "b": None}], [])) == [
-        "the field 'b' was never found"
+    assert result_warnings(200, RuleResult("lexbor", [{"a": 1, "b": None}, {"a": None, "b": None}], [])) == [
+        "the field 'b' is always empty"
     ]
-    assert warnings_of(404, RuleResult("lexbor", [], [{"reason": "x"}])) == [
-        "the page answers 404, and a crawl would not read it",
+    assert result_warnings(404, RuleResult("lexbor", [], [{"reason": "x"}])) == [
+        "the page has status 404, so a crawl would not extract it",
         "every item was rejected",
     ]
-    assert warnings_of(200, RuleResult("lexbor", [], [])) == ["no item was found"]
+    assert result_warnings(200, RuleResult("lexbor", [], [])) == ["no item was found"]

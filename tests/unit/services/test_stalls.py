@@ -92,7 +92,7 @@ def test_other_runs_that_have_all_slots_are_told_before_the_run_stands_still() -
     full = (worker(node="crawler-1", held=16), worker(id=2, node="crawler-2", slots=0))
     view = find_causes(scene(gate(), of=standing(earlier=MOVING), workers=full))
     assert view.moving
-    assert "What slows it most: all 16 slots of the workers are taken, also by other runs" in view.summary
+    assert "all 16 slots of the workers are in use" in view.summary
     assert "; others have none (crawler-2)" in view.summary
     held = gate(host="b.example", held_until=NOW + 60.0, opens_at=NOW + 60.0)
     of = scene(gate(), held, of=standing(earlier=STUCK), workers=full)
@@ -136,7 +136,7 @@ def test_a_short_delay_is_no_stall() -> None:
     polite = gate(delay_s=1.0, opens_at=NOW + 0.8, set_by="task")
     view = find_causes(scene(polite, of=standing(earlier=MOVING)))
     assert view.moving
-    assert "1 pages a second" in view.summary
+    assert "1 pages per second" in view.summary
     assert "set by task" in view.summary
 
 
@@ -207,7 +207,7 @@ def test_a_run_that_has_just_begun_is_given_its_chance() -> None:
     of = standing(Counters(total=1), resumed_at=NOW - 1.0, earlier=ProgressMark(NOW - 30.0, 0))
     view = find_causes(scene(gate(queued=1), of=of))
     assert view.moving
-    assert "just begun" in view.summary
+    assert "just started" in view.summary
 
 
 def test_what_waits_for_a_held_host_names_the_hold_first() -> None:

@@ -12,8 +12,8 @@ from smartspider.core.access import Principal
 from smartspider.core.audit import AuditEntry, AuditHead, ChainBreak
 from smartspider.core.errors import NotFound, Outdated, RequestInvalid, TaskInvalid
 from smartspider.core.tasks import TaskSpec
-from smartspider.services.audit import check_view, to_view
-from smartspider.services.tasks.checking import check_task
+from smartspider.services.audit import check_view, entry_view
+from smartspider.services.tasks.checks import check_task
 from smartspider.services.tasks.tasks import Applied, change, create, history, revision
 from smartspider.store.audit import AuditCheck
 from smartspider.taskfile.compile import compile_task
@@ -110,10 +110,10 @@ def test_a_task_whose_rules_cannot_work_may_not() -> None:
 
 def test_an_entry_is_told_even_when_somebody_spoiled_it() -> None:
     entry = AuditEntry(3, 0.0, "ann", "task.created", "task:1", b'{"a":1}', "0", "1")
-    shown = to_view(entry)
+    shown = entry_view(entry)
     assert (shown.id, shown.at, shown.detail) == ("3", "1970-01-01T00:00:00.000Z", {"a": 1})
     spoiled = msgspec.structs.replace(entry, at=1e300, actor="\udcff", detail=b"{\xff")
-    shown = to_view(spoiled)
+    shown = entry_view(spoiled)
     assert (shown.at, shown.actor, shown.detail) == ("1e+300", "?", "{�")
     assert msgspec.json.encode(shown)
 

@@ -16,7 +16,7 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning
 from smartspider.installation.data_folder import DataFolder, run_lock
 from smartspider.installation.settings import Settings
-from smartspider.services.runs.plans import plan_of
+from smartspider.services.plans import run_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.folder import open_folder
@@ -124,9 +124,9 @@ async def test_the_plan_of_a_run_has_its_knobs_as_they_are_turned(
 ) -> None:
     run = await queue_run(folder, site, concurrency=3)
     await folder.store.tune(run.id, Tuning(concurrency=7, delay_s=2.5))
-    plan = plan_of(await folder.store.get_run(run.id))
+    plan = run_plan(await folder.store.get_run(run.id))
     assert (plan.concurrency, plan.politeness.delay_s) == (7, 2.5)
-    assert plan_of(run).concurrency == 3
+    assert run_plan(run).concurrency == 3
 
 
 @pytest.mark.parametrize("how", ["term", "stdin"])

@@ -14,7 +14,7 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import NotSignedIn, SmartSpiderError, TooMany
 from smartspider.core.rate_limits import RateLimit, TokenBuckets
 from smartspider.services.access.access import Access
-from smartspider.services.access.authenticator import unknown
+from smartspider.services.access.authenticator import invalid_token
 
 PUBLIC_PATHS = frozenset(
     {"/api/auth/token", "/api/openapi.json", "/api/docs", "/api/schema/task", "/healthz", "/readyz"}
@@ -67,7 +67,7 @@ class Authentication:
             query = {}
         tickets = query.get("ticket")
         if not tickets:
-            raise unknown()
+            raise invalid_token()
         client = scope.get("client")
         return await self._access.sign_in.with_ticket(tickets[0], client[0] if client else "")
 

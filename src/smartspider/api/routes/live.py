@@ -23,7 +23,7 @@ from smartspider.api.security import CurrentServices, needs, websocket_principal
 from smartspider.core.access import Principal
 from smartspider.operations.services import Services
 from smartspider.services import logs
-from smartspider.services.inputs import number
+from smartspider.services.inputs import parse_id
 from smartspider.services.live.streams import follow_run, follow_task, stream_options
 from smartspider.services.tasks.tasks import find_task
 from smartspider.views.arguments import LogArguments
@@ -65,7 +65,7 @@ async def get_events(
     position = parse_position(after) if position is None else position
     services.hub.check_room()
     options = stream_options(services.installation, position, follow=follow, snapshot=snapshot)
-    run = await services.installation.store.get_run(number(run_id, "run"))
+    run = await services.installation.store.get_run(parse_id(run_id, "run"))
     return event_stream(follow_run(services.installation, services.hub, run.id, options))
 
 
@@ -85,7 +85,7 @@ async def watch_run(
     options = stream_options(
         services.installation, parse_position(after), follow=_is_true(follow), snapshot=_is_true(snapshot)
     )
-    run = await services.installation.store.get_run(number(run_id, "run"))
+    run = await services.installation.store.get_run(parse_id(run_id, "run"))
     stream = follow_run(services.installation, services.hub, run.id, options)
     await over_websocket(websocket, websocket_messages(stream))
 
@@ -108,7 +108,7 @@ async def watch_task(
         installation, parse_position(after), follow=_is_true(follow), snapshot=_is_true(snapshot)
     )
     task = await find_task(installation, task_id)
-    run = None if run_id is None else number(run_id, "run")
+    run = None if run_id is None else parse_id(run_id, "run")
     if run is not None:
         await installation.store.get_run(run)
     services.hub.check_room()
@@ -159,7 +159,7 @@ async def tail_run_logs(
 ) -> None:
     """Send the log lines of a run as they are written."""
     await websocket_principal(websocket, "logs")
-    await services.installation.store.get_run(number(run_id, "run"))
+    await services.installation.store.get_run(parse_id(run_id, "run"))
     await _tail(websocket, services, only, None, run_id, after=after)
 
 

@@ -29,10 +29,10 @@ from smartspider.installation.data_folder import (
 )
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
-from smartspider.services.plans import plan_columns, compile_plan
+from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
-from smartspider.services.runs.crawl import WRITTEN, choose_run, summarise
+from smartspider.services.runs.crawl import OUTPUT_STATES, choose_run, summarize
 from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model.task import Task
@@ -102,7 +102,7 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, options: Cr
     for line in (*politeness, report.end_lines(run, duration_s, written.files), *notes, *failures):
         print_message(line)
     if options.as_json:
-        print_json(summarise(run, duration_s, written.files))
+        print_json(summarize(run, duration_s, written.files))
     return code_of_run(run)
 
 
@@ -121,7 +121,7 @@ async def _crawl_run(
 
 async def _write_rows(folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions) -> Written:
     """Write the output files of a finished run."""
-    if run.state not in WRITTEN:
+    if run.state not in OUTPUT_STATES:
         return Written()
     rows = rows_of(folder.store, run, plan, only_changes=options.only_changes)
     paths = [path for path in options.outputs if not _keeps_file(path, run)]
@@ -135,7 +135,7 @@ def _keeps_file(path: Path, run: Run) -> bool:
 
 def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
     """Return notes about a finished run without rows."""
-    if run.counters.items or run.state not in WRITTEN:
+    if run.counters.items or run.state not in OUTPUT_STATES:
         return []
     kept = [str(path) for path in options.outputs if _keeps_file(path, run)]
     notes = [f"{join_names(kept)} is unchanged: the run failed and has no rows"] if kept else []

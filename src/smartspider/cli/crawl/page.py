@@ -99,14 +99,14 @@ def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool) -> tup
     RULES is a file (a task or its `selectors`), the same as JSON text, or one selector: CSS such as
     'h1::text', or XPath such as '//h1/text()'.
     """
-    from smartspider.services.preview.rules import task_from, try_rules
+    from smartspider.services.preview.rules import apply_rules, build_task
     from smartspider.wiring.preview.fetch_page import fetch_page
     from smartspider.wiring.processes.lifecycle import run_loop
 
-    task = task_from(url, _read_rules(rules), page_type)
+    task = build_task(url, _read_rules(rules), page_type)
     _check_rules(task)
     page = run_loop(fetch_page(url, obey_robots=not ignore_robots))
-    return page, try_rules(task, page)
+    return page, apply_rules(task, page)
 
 
 def _check_rules(task: dict[str, Any]) -> None:
@@ -121,7 +121,7 @@ def _check_rules(task: dict[str, Any]) -> None:
 def _read_rules(rules: str) -> Any:
     """Read rules from JSON text, a file or a plain selector."""
     from smartspider.core.errors import NotFound
-    from smartspider.services.preview.rules import many
+    from smartspider.services.preview.rules import rule_for_all
     from smartspider.taskfile.load import read_document, read_text
 
     if rules.lstrip().startswith(("{", "[{", '["')):
@@ -131,7 +131,7 @@ def _read_rules(rules: str) -> Any:
         return read_document(read_text(path), path.name)
     if not rules.strip():
         raise NotFound("RULES is empty", hint="for example: 'h1::text'")
-    return many(rules)
+    return rule_for_all(rules)
 
 
 @click.command()

@@ -15,7 +15,7 @@ from smartspider.core.errors import RequestInvalid, SmartSpiderError, TaskInvali
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import EXPRESSIONS, RuleType
 from smartspider.core.requests.urls import normal_url
-from smartspider.services.preview.rules import VALUE, RuleResult, plain_rule, task_from, try_rules
+from smartspider.services.preview.rules import VALUE, RuleResult, apply_rules, build_task, parse_rule
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.preview.fetch_page import fetch_page
 from smartspider.wiring.processes.lifecycle import run_loop
@@ -115,11 +115,11 @@ class ShellSession:
 
     def _apply(self, fields: dict[str, Any]) -> RuleResult:
         assert self._page is not None  # noqa: S101 - fetched before the first line is read
-        return try_rules(self._task(fields), self._page)
+        return apply_rules(self._task(fields), self._page)
 
     def _task(self, fields: dict[str, Any]) -> dict[str, Any]:
         selectors = {"fields": fields} if self._items is None else {"items": self._items, "fields": fields}
-        return task_from(self._url, selectors)
+        return build_task(self._url, selectors)
 
     def _data(self, rest: str) -> None:
         kind, _, expr = rest.partition(" ")
@@ -231,7 +231,7 @@ def _rule(text: str) -> Any:
             return json.loads(text)
         except ValueError as error:
             raise TaskInvalid(f"this is not JSON: {error}") from error
-    return plain_rule(text)
+    return parse_rule(text)
 
 
 def _lines() -> Iterator[str]:

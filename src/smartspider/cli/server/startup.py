@@ -69,13 +69,13 @@ def server_url(listener: socket.socket) -> str:
 async def first_token(path: Path) -> str | None:
     """Create the first admin at the first start and return their token; None at later starts."""
     from smartspider.installation.settings import read_settings
-    from smartspider.services.access.access import first_admin
+    from smartspider.services.access.access import create_first_admin
     from smartspider.wiring.migration.moved_folder import check_not_moved
     from smartspider.wiring.opening import open_installation
 
     check_not_moved(path)
     async with open_installation(path, read_settings()) as installation:
-        return await first_admin(installation)
+        return await create_first_admin(installation)
 
 
 async def warn_missing(path: Path, *, has_keeper: bool = False) -> None:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from smartspider.core.errors import Problem, TaskInvalid
-    from smartspider.services.tasks.checks import Checked
+    from smartspider.services.tasks.checks import CheckedTask
 
 
 class Validation(msgspec.Struct, frozen=True):
     """The result of `validate`: the checked task, or the error."""
 
     path: Path
-    checked: Checked | None = None
+    checked: CheckedTask | None = None
     error: TaskInvalid | None = None
 
     @property
@@ -116,10 +116,10 @@ def schema(task: Path | None) -> Any:
 
 
 def _row_schema(task: Path) -> object:
-    from smartspider.services.plans import compile_plan, schema_of
+    from smartspider.services.plans import compile_plan, row_schema
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import load_task
 
     plan = compile_task(load_task(task))
     compile_plan(plan)
-    return schema_of(plan)
+    return row_schema(plan)

@@ -1,1 +1,1 @@
-"""Access."""
+"""Users, tokens, sessions and passwords."""

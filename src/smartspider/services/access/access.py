@@ -1,4 +1,4 @@
-"""The door of an installation: who comes, how they sign in, and what is behind it."""
+"""The access services of an installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smartspider.store.access.users import UserStore
 
 
 class Access(msgspec.Struct, frozen=True):
-    """Everything about users, tokens and sessions, on one user store."""
+    """Users, tokens, sessions and passwords of an installation."""
 
     users: UserStore
     keys: Keys
@@ -29,12 +29,12 @@ class Access(msgspec.Struct, frozen=True):
     passwords: Passwords
 
     async def is_still_valid(self, principal: Principal) -> bool:
-        """Whether somebody who was let in before would be let in again; for what stays open long."""
+        """Return False once the token or session of a principal has ended; for connections that stay open."""
         try:
             if principal.token_id is not None:
                 token = await self.users.get_token(principal.token_id)
-                is_over = token.expires_at is not None and token.expires_at <= self.clock.now()
-                return token.revoked_at is None and not is_over
+                has_expired = token.expires_at is not None and token.expires_at <= self.clock.now()
+                return token.revoked_at is None and not has_expired
             if principal.user_id is None:
                 return True
             user = await self.users.get_user(principal.user_id)
@@ -55,7 +55,7 @@ def build_access(installation: Installation, admin_token: str = "") -> Access:
     )
 
 
-async def first_admin(installation: Installation) -> str | None:
+async def create_first_admin(installation: Installation) -> str | None:
     """Create the first admin, without a password, and return their token; None if anyone can sign in."""
     if installation.settings.admin_token.strip():
         return None

@@ -1,4 +1,4 @@
-"""Who comes with a token."""
+"""Authentication of bearer tokens."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from contextlib import suppress
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.interfaces.clock import Clock
-from smartspider.services.access.secrets import LONGEST, hash_secret
+from smartspider.services.access.secrets import MAX_LENGTH, hash_secret
 from smartspider.services.access.session_tokens import LEEWAY_S, SessionTokens
 from smartspider.store.access.records import TokenRecord
 from smartspider.store.access.users import UserStore
 
 CACHE_S = 2.0
-"""How long somebody is let in without another look; what is revoked by another process bites after that."""
+"""Time for which a principal is cached; a revocation by another process takes effect after it."""
 CACHE_SIZE = 4096
 USED_EVERY_S = 60.0
 ADMIN = Principal("admin", "admin")
-"""Who comes with the token of the settings."""
+"""The principal of the token in the settings."""
 
 
 class Authenticator:
-    """Knows principals by their tokens, and remembers them for a moment."""
+    """Returns the principal of a token, from a short-lived cache or the store."""
 
     def __init__(
         self,
@@ -36,28 +36,28 @@ class Authenticator:
         self._users, self._access_tokens, self._clock = users, access_tokens, clock
         self._admin = hash_secret(admin_token.strip()) if admin_token.strip() else None
         self._cache_size = cache_size
-        self._known: dict[bytes, tuple[Principal, float]] = {}
+        self._cache: dict[bytes, tuple[Principal, float]] = {}
 
     async def principal(self, token: bytes) -> Principal:
-        """Whose token it is; raises `NotSignedIn` for one that is forged, over or revoked."""
-        if not token or len(token) > LONGEST:
-            raise unknown()
+        """Return the principal of a token; raise `NotSignedIn` if it is unknown, expired or revoked."""
+        if not token or len(token) > MAX_LENGTH:
+            raise invalid_token()
         hash_ = hash_secret(token)
         if self._admin is not None and hmac.compare_digest(hash_, self._admin):
             return ADMIN
-        known = self._known.get(hash_)
-        if known is not None and known[1] > self._clock.monotonic():
-            return known[0]
-        self._known.pop(hash_, None)
-        principal, good_for_s = await self._look_up(token, hash_)
-        if len(self._known) >= self._cache_size:
-            del self._known[next(iter(self._known))]
-        self._known[hash_] = (principal, self._clock.monotonic() + min(CACHE_S, good_for_s))
+        cached = self._cache.get(hash_)
+        if cached is not None and cached[1] > self._clock.monotonic():
+            return cached[0]
+        self._cache.pop(hash_, None)
+        principal, valid_for_s = await self._look_up(token, hash_)
+        if len(self._cache) >= self._cache_size:
+            del self._cache[next(iter(self._cache))]
+        self._cache[hash_] = (principal, self._clock.monotonic() + min(CACHE_S, valid_for_s))
         return principal
 
     def clear_cache(self) -> None:
-        """Look again at whoever comes next: something was revoked here."""
-        self._known.clear()
+        """Drop all cached principals, after a revocation in this process."""
+        self._cache.clear()
 
     async def _look_up(self, token: bytes, hash_: bytes) -> tuple[Principal, float]:
         now = self._clock.now()
@@ -71,25 +71,25 @@ class Authenticator:
             )
         record = await self._users.find_token(hash_)
         if record is None:
-            raise unknown()
+            raise invalid_token()
         if record.revoked_at is not None:
             raise NotSignedIn("this token was revoked", hint="ask an admin for another one")
-        good_for_s = CACHE_S if record.expires_at is None else record.expires_at - now
-        if good_for_s <= 0:
+        valid_for_s = CACHE_S if record.expires_at is None else record.expires_at - now
+        if valid_for_s <= 0:
             raise NotSignedIn("this token has expired", hint="create a new one")
-        await self._note_use(record, now)
-        return Principal(record.actor, record.role, record.scopes, record.id), good_for_s
+        await self._record_use(record, now)
+        return Principal(record.actor, record.role, record.scopes, record.id), valid_for_s
 
-    async def _note_use(self, record: TokenRecord, now: float) -> None:
+    async def _record_use(self, record: TokenRecord, now: float) -> None:
         if record.used_at is not None and record.used_at > now - USED_EVERY_S:
             return
-        with suppress(StoreUnavailable):  # a full disk keeps nobody from looking
+        with suppress(StoreUnavailable):  # a full disk must not prevent reading
             await self._users.record_token_use(record.id)
 
 
-def unknown() -> NotSignedIn:
-    """Nobody, or nobody we know."""
+def invalid_token() -> NotSignedIn:
+    """Return the error for a missing or unknown token."""
     return NotSignedIn(
-        "no valid token came with the request",
-        hint="send `Authorization: Bearer TOKEN` with a token that is good",
+        "the request has no valid token",
+        hint="send `Authorization: Bearer TOKEN` with a valid token",
     )

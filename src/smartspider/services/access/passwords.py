@@ -1,4 +1,4 @@
-"""Passwords: hashed with argon2id, beside the event loop, a few at a time."""
+"""Passwords: hashed with argon2id, in threads, a bounded number at a time."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from smartspider.core.extras import require_extra
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-SHORTEST = 10
-LONGEST = 500
-AT_ONCE = 2
-"""Each hash takes 64 MB and all of a core for a moment; a flood of sign-ins waits its turn."""
+MIN_LENGTH = 10
+MAX_LENGTH = 500
+MAX_CONCURRENT = 2
+"""Each hash uses 64 MB and a CPU core for a moment; further sign-ins wait."""
 
 
-def check_new(password: str, name: str) -> None:
-    """Raises when a password is too easily guessed; it is not repeated."""
+def check_password(password: str, name: str) -> None:
+    """Raise `RequestInvalid` if a new password is too short, too long or easy to guess."""
     reason = ""
-    if len(password) < SHORTEST:
-        reason = f"a password has at least {SHORTEST} characters"
-    elif len(password) > LONGEST:
-        reason = f"a password has at most {LONGEST} characters"
+    if len(password) < MIN_LENGTH:
+        reason = f"a password has at least {MIN_LENGTH} characters"
+    elif len(password) > MAX_LENGTH:
+        reason = f"a password has at most {MAX_LENGTH} characters"
     elif password.strip().lower() == name.lower() or len(set(password)) < 4:
-        reason = "this password is too easily guessed"
+        reason = "this password is too easy to guess"
     if reason:
-        raise RequestInvalid(reason, (Problem("password", reason),), hint="a few random words are a good one")
+        raise RequestInvalid(reason, (Problem("password", reason),), hint="use a few random words")
 
 
 class Passwords:
-    """Hashes and checks passwords."""
+    """Hashes and verifies passwords."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._semaphore = asyncio.Semaphore(MAX_CONCURRENT)
 
-    async def hashed(self, password: str) -> str:
-        """The argon2id hash of a password."""
-        async with self._turn:
+    async def hash(self, password: str) -> str:
+        """Return the argon2id hash of a password."""
+        async with self._semaphore:
             return await asyncio.to_thread(_hash, password)
 
-    async def is_right(self, kept: str | None, password: str) -> bool:
-        """Whether a password is the one kept. Takes as long where nobody is known or no password is kept."""
-        if len(password) > LONGEST:
-            password, kept = "", None
-        async with self._turn:
-            return await asyncio.to_thread(_verify, kept, password)
+    async def verify(self, stored: str | None, password: str) -> bool:
+        """Return whether a password matches a stored hash. Takes the same time without a hash."""
+        if len(password) > MAX_LENGTH:
+            password, stored = "", None
+        async with self._semaphore:
+            return await asyncio.to_thread(_verify, stored, password)
 
 
 def _hash(password: str) -> str:
     return _hasher().hash(password.encode("utf-8", "replace"))
 
 
-def _verify(kept: str | None, password: str) -> bool:
+def _verify(stored: str | None, password: str) -> bool:
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
-        _hasher().verify(kept or _of_nobody(), password.encode("utf-8", "replace"))
+        _hasher().verify(stored or _dummy_hash(), password.encode("utf-8", "replace"))
     except (VerificationError, InvalidHashError):
         return False
-    return bool(kept)
+    return bool(stored)
 
 
 @cache
@@ -74,6 +74,6 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _of_nobody() -> str:
-    """A hash that no password has, to spend the same time on."""
+def _dummy_hash() -> str:
+    """Return a hash that no password matches, to spend the same time on unknown users."""
     return _hash(secrets.token_hex(32))

@@ -1,4 +1,4 @@
-"""Secrets that are handed out once. Whoever keeps them keeps only their hash."""
+"""Random secrets that are shown once; only their hashes are stored."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import secrets
 from typing import Literal
 
 Kind = Literal["sst", "ssr", "ssk"]
-"""A token of a program, a refresh, a ticket."""
-LONGEST = 4096
-"""No secret or access token of ours is longer."""
+"""An API token, a refresh token, a WebSocket ticket."""
+MAX_LENGTH = 4096
+"""Maximum length of a secret or access token."""
 
 
 def new_secret(kind: Kind) -> str:
-    """A new secret, of 32 random bytes."""
+    """Return a new secret of 32 random bytes."""
     return f"{kind}_{secrets.token_urlsafe(32)}"
 
 
 def hash_secret(secret: str | bytes) -> bytes:
-    """What is kept of a secret. They are random, so a fast hash is as good as a slow one."""
+    """Return the hash that is stored. Secrets are random, so a fast hash is as safe as a slow one."""
     return hashlib.sha256(secret.encode("utf-8", "replace") if isinstance(secret, str) else secret).digest()

@@ -1,4 +1,4 @@
-"""Access tokens of users: signed with a key of the installation (JWT, HS256), good for minutes."""
+"""Access tokens of users: JWT (HS256), signed with a key of the installation, valid for minutes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider.installation.keys import Keys
 from smartspider.interfaces.clock import Clock
 from smartspider.store.access.records import UserRecord
 
-LIFE_S = 900
+LIFETIME_S = 900
 LEEWAY_S = 5
 ALGORITHM = "HS256"
 NAME = "smartspider"
@@ -19,7 +19,7 @@ AUDIENCE = "smartspider-api"
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What an access token says: whose session, of which sign-in, until when."""
+    """The claims of an access token: user, session, sign-in and expiry."""
 
     user_id: int
     session: int
@@ -28,14 +28,14 @@ class Claims(msgspec.Struct, frozen=True):
 
 
 class SessionTokens:
-    """Makes and reads access tokens."""
+    """Creates and verifies access tokens."""
 
     def __init__(self, keys: Keys, clock: Clock) -> None:
         self._key = keys.derive("access tokens")
         self._clock = clock
 
-    def make(self, user: UserRecord, family: str) -> str:
-        """A token for a user's session."""
+    def create(self, user: UserRecord, family: str) -> str:
+        """Return an access token for a session of a user."""
         import jwt
 
         now = int(self._clock.now())
@@ -44,20 +44,20 @@ class SessionTokens:
             "aud": AUDIENCE,
             "sub": str(user.id),
             "iat": now,
-            "exp": now + LIFE_S,
+            "exp": now + LIFETIME_S,
             "ses": user.session,
             "fam": family,
         }
         return jwt.encode(claims, self._key, ALGORITHM)
 
     def read(self, token: bytes) -> Claims:
-        """What a token says that we made and whose time is not over; raises `NotSignedIn` for all others."""
+        """Return the claims of a valid token; raise `NotSignedIn` for any other."""
         import jwt
 
         options: Any = {
             "require": ["iss", "aud", "sub", "iat", "exp", "ses", "fam"],
             "verify_exp": False,
-            "verify_iat": False,  # by our own clock, below
+            "verify_iat": False,  # checked below with the injected clock
         }
         try:
             found = jwt.decode(

@@ -1,4 +1,4 @@
-"""Signing in and out: passwords for sessions, refreshes for further ones, tickets for WebSockets."""
+"""Sign-in and sign-out: passwords, refresh tokens, and tickets for WebSockets."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn, TooMany
 from smartspider.core.rate_limits import RateLimit, TokenBuckets
 from smartspider.interfaces.clock import Clock
-from smartspider.services.access.passwords import Passwords, check_new
-from smartspider.services.access.secrets import LONGEST, hash_secret, new_secret
-from smartspider.services.access.session_tokens import LIFE_S, SessionTokens
+from smartspider.services.access.passwords import Passwords, check_password
+from smartspider.services.access.secrets import MAX_LENGTH, hash_secret, new_secret
+from smartspider.services.access.session_tokens import LIFETIME_S, SessionTokens
 from smartspider.store.access.records import UserRecord
 from smartspider.store.access.users import UserStore
 from smartspider.views.access import SessionView, TicketView
 
-REFRESH_LIFE_S = 14 * 86_400.0
-TICKET_LIFE_S = 30
+REFRESH_LIFETIME_S = 14 * 86_400.0
+TICKET_LIFETIME_S = 30
 OF_ADDRESS = RateLimit(1 / 3, 20)
-"""Failed sign-ins from one address."""
+"""Limit of failed sign-ins per address."""
 OF_NAME = RateLimit(1 / 6, 10)
-"""Failed sign-ins with one name, from wherever."""
+"""Limit of failed sign-ins per user name, from any address."""
 
 
 class SignIn:
-    """Lets users in. Attempts that fail are counted by address and by name."""
+    """Signs users in. Failed attempts are limited by address and by name."""
 
     def __init__(
         self, users: UserStore, access_tokens: SessionTokens, passwords: Passwords, clock: Clock
@@ -36,89 +36,87 @@ class SignIn:
         self._of_address, self._of_name = TokenBuckets(OF_ADDRESS), TokenBuckets(OF_NAME)
 
     async def with_password(self, name: str, password: str, address: str) -> SessionView:
-        """A new session; raises `NotSignedIn` without saying what was wrong."""
-        with self._counted(address, name):
-            user = await self._checked(name, password)
+        """Start a session; raise `NotSignedIn` without naming which part was wrong."""
+        with self._rate_limited(address, name):
+            user = await self._verify(name, password)
             family = secrets.token_hex(16)
             refresh = new_secret("ssr")
-            expires_at = self._clock.now() + REFRESH_LIFE_S
+            expires_at = self._clock.now() + REFRESH_LIFETIME_S
             if not await self._users.add_refresh(hash_secret(refresh), user, family, expires_at):
                 raise _refused()
             return self._session(user, family, refresh)
 
     async def with_refresh(self, refresh: str, address: str) -> SessionView:
-        """The session goes on; the refresh is good no more."""
-        with self._counted(address):
-            following = new_secret("ssr")
-            expires_at = self._clock.now() + REFRESH_LIFE_S
+        """Continue a session; the refresh token is used up."""
+        with self._rate_limited(address):
+            next_refresh = new_secret("ssr")
+            expires_at = self._clock.now() + REFRESH_LIFETIME_S
             used = None
-            if len(refresh) <= LONGEST:
-                used = await self._users.use_refresh(hash_secret(refresh), hash_secret(following), expires_at)
+            if len(refresh) <= MAX_LENGTH:
+                used = await self._users.use_refresh(
+                    hash_secret(refresh), hash_secret(next_refresh), expires_at
+                )
             if used is None:
-                raise NotSignedIn("the refresh token is not good, or not any more", hint="sign in again")
-            return self._session(*used, following)
+                raise NotSignedIn("the refresh token is invalid or has expired", hint="sign in again")
+            return self._session(*used, next_refresh)
 
-    async def out(self, principal: Principal) -> None:
-        """End the session that somebody came with."""
+    async def sign_out(self, principal: Principal) -> None:
+        """End the session of a principal."""
         if not principal.family:
-            raise NotAllowed(
-                "a token is no session and cannot sign out", hint="revoke it: DELETE /api/tokens/ID"
-            )
+            raise NotAllowed("a token has no session to sign out of", hint="revoke the token instead")
         await self._users.end_family(principal.family)
 
     async def change_password(
         self, principal: Principal, password: str, new: str, address: str
     ) -> SessionView:
-        """Another password for oneself. All sessions end; a new one begins."""
+        """Change the principal's own password. All sessions end and a new one starts."""
         if principal.user_id is None:
             raise NotAllowed(
-                "only who signed in with a password can change it", hint="an admin can: PATCH /api/users/ID"
+                "only a user who signed in with a password can change it", hint="ask an admin to change it"
             )
-        check_new(new, principal.name)
-        with self._counted(address, principal.name):
-            user = await self._checked(principal.name, password)
-        hashed = await self._passwords.hashed(new)
+        check_password(new, principal.name)
+        with self._rate_limited(address, principal.name):
+            user = await self._verify(principal.name, password)
+        hashed = await self._passwords.hash(new)
         await self._users.change_user(user.id, actor=principal.name, password=hashed)
         return await self.with_password(principal.name, new, address)
 
     async def ticket(self, principal: Principal) -> TicketView:
-        """What opens one WebSocket for somebody who is signed in."""
+        """Return a ticket that opens one WebSocket."""
         ticket = new_secret("ssk")
-        await self._users.add_ticket(hash_secret(ticket), principal, self._clock.now() + TICKET_LIFE_S)
-        return TicketView(ticket, TICKET_LIFE_S)
+        await self._users.add_ticket(hash_secret(ticket), principal, self._clock.now() + TICKET_LIFETIME_S)
+        return TicketView(ticket, TICKET_LIFETIME_S)
 
     async def with_ticket(self, ticket: str, address: str) -> Principal:
-        """Whose ticket it was."""
-        with self._counted(address):
-            found = await self._users.use_ticket(hash_secret(ticket)) if len(ticket) <= LONGEST else None
+        """Return the principal of a ticket; the ticket is used up."""
+        with self._rate_limited(address):
+            found = await self._users.use_ticket(hash_secret(ticket)) if len(ticket) <= MAX_LENGTH else None
             if found is None:
                 raise NotSignedIn(
-                    "the ticket is not good, or not any more", hint="get another: POST /api/auth/ticket"
+                    "the ticket is invalid or has expired", hint="get another: POST /api/auth/ticket"
                 )
             return found
 
-    async def _checked(self, name: str, password: str) -> UserRecord:
+    async def _verify(self, name: str, password: str) -> UserRecord:
         try:
             user: UserRecord | None = await self._users.get_user(name)
         except NotFound:
             user = None
-        may = user is not None and user.disabled_at is None
-        is_right = await self._passwords.is_right(user.password if user and may else None, password)
+        is_enabled = user is not None and user.disabled_at is None
+        is_right = await self._passwords.verify(user.password if user and is_enabled else None, password)
         if user is None or not is_right:
             raise _refused()
         return user
 
     @contextmanager
-    def _counted(self, address: str, name: str = "") -> Iterator[None]:
-        """Count an attempt before it is made, so that many at once are counted too; not if it goes well."""
+    def _rate_limited(self, address: str, name: str = "") -> Iterator[None]:
+        """Count an attempt before it is made, so that concurrent ones count; refund it unless it fails."""
         now = self._clock.monotonic()
         taken: list[tuple[TokenBuckets, str]] = []
         for buckets, key in ((self._of_address, address), (self._of_name, name)):
             wait_s = buckets.take(key, now) if key else 0.0
             if wait_s:
-                raise TooMany(
-                    "too many failed attempts to sign in", retry_after_s=wait_s, hint="wait and try again"
-                )
+                raise TooMany("too many failed sign-ins", retry_after_s=wait_s, hint="wait and try again")
             if key:
                 taken.append((buckets, key))
         is_failed = False
@@ -132,7 +130,7 @@ class SignIn:
                 buckets.refund(key)
 
     def _session(self, user: UserRecord, family: str, refresh: str) -> SessionView:
-        return SessionView(self._access_tokens.make(user, family), "bearer", LIFE_S, refresh)
+        return SessionView(self._access_tokens.create(user, family), "bearer", LIFETIME_S, refresh)
 
 
 def _refused() -> NotSignedIn:

@@ -1,4 +1,4 @@
-"""Tokens of programs: made, listed, revoked. Everybody keeps those that act for them, admins all."""
+"""API tokens. Users manage their own, admins all."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from smartspider.core.access import SCOPES, STANDALONE_PREFIX, Principal, Role, 
 from smartspider.core.errors import Forbidden, Problem, RequestInvalid
 from smartspider.services.access.access import Access
 from smartspider.services.access.secrets import hash_secret, new_secret
-from smartspider.services.inputs import page_of, place_of
+from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.store.access.records import NewToken, TokenRecord
 from smartspider.views.access import NewTokenView, TokenView
 from smartspider.views.listed import Listed
 from smartspider.views.times import format_time
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}\Z")
-LONGEST_S = 10 * 366 * 86_400.0
+MAX_LIFETIME_S = 10 * 366 * 86_400.0
 
 
 class TokenRequest(msgspec.Struct, frozen=True):
-    """A token somebody asks for. `user` is whom it shall act for."""
+    """A request for a token. `user` is the user it acts for."""
 
     name: str
     role: Role
@@ -33,10 +33,11 @@ class TokenRequest(msgspec.Struct, frozen=True):
 
 
 async def create_token(access: Access, principal: Principal, request: TokenRequest) -> NewTokenView:
-    """A new token, with its secret, which is shown this once.
+    """Create a token; its secret is in this answer only.
 
-    An admin makes tokens that act for themselves or for any user; others only such that act for who makes
-    them, and that may do nothing more.
+    An admin creates tokens that act for themselves or for any user, others only tokens that act for them,
+    with no
+    more rights than they have.
     """
     require(principal, "tokens", "write")
     _check(request)
@@ -45,8 +46,8 @@ async def create_token(access: Access, principal: Principal, request: TokenReque
         acts_for = request.user or f"{STANDALONE_PREFIX}{request.name}"
     elif request.user not in (None, principal.name):
         raise Forbidden(
-            f"{principal.name} is {principal.role}, and makes no tokens that act for {request.user}",
-            hint="leave `user` out, or ask an admin",
+            f"{principal.name} is {principal.role} and cannot create tokens that act for {request.user}",
+            hint="omit `user`, or ask an admin",
         )
     else:
         acts_for = principal.name
@@ -60,23 +61,23 @@ async def create_token(access: Access, principal: Principal, request: TokenReque
 async def list_tokens(
     access: Access, principal: Principal, *, actor: str | None, cursor: str | None, limit: int
 ) -> Listed[TokenView]:
-    """Tokens in the order they were made: for an admin all or those of somebody, for others their own."""
+    """List tokens, oldest first: all or those of an actor for an admin, their own for others."""
     require(principal, "tokens", "read", owner=actor)
     if principal.role != "admin":
         actor = principal.name
-    found = await access.users.find_tokens(actor=actor, after=place_of(cursor) or 0, limit=limit + 1)
-    return page_of(found, limit, lambda one: one.id, token_view)
+    found = await access.users.find_tokens(actor=actor, after=parse_cursor(cursor) or 0, limit=limit + 1)
+    return to_page(found, limit, lambda one: one.id, token_view)
 
 
 async def get_token(access: Access, principal: Principal, token_id: int) -> TokenView:
-    """A token."""
+    """Return a token."""
     token = await access.users.get_token(token_id)
     require(principal, "tokens", "read", owner=token.actor)
     return token_view(token)
 
 
 async def revoke_token(access: Access, principal: Principal, token_id: int) -> TokenView:
-    """From now on it is good for nothing."""
+    """Revoke a token."""
     require(principal, "tokens", "write")
     token = await access.users.get_token(token_id)
     require(principal, "tokens", "write", owner=token.actor)
@@ -86,7 +87,7 @@ async def revoke_token(access: Access, principal: Principal, token_id: int) -> T
 
 
 def token_view(token: TokenRecord) -> TokenView:
-    """A token without its secret."""
+    """Return the view of a token, without its secret."""
     return TokenView(
         id=str(token.id),
         name=token.name,
@@ -102,7 +103,7 @@ def token_view(token: TokenRecord) -> TokenView:
 
 
 def new_token_view(token: TokenRecord, secret: str) -> NewTokenView:
-    """A token with its secret."""
+    """Return the view of a new token with its secret."""
     return NewTokenView(**msgspec.structs.asdict(token_view(token)), token=secret)
 
 
@@ -110,15 +111,15 @@ def _check(request: TokenRequest) -> None:
     problems = []
     if not _NAME.match(request.name):
         reason = "a name has up to 64 letters, digits, spaces, dots, dashes, @ and _"
-        problems.append(Problem("name", reason, "like nightly import"))
+        problems.append(Problem("name", reason, "for example nightly import"))
     for number, scope in enumerate(request.scopes):
         if scope not in SCOPES:
             problems.append(
                 Problem(f"scopes[{number}]", f"{scope[:40]!r} is not a scope", _scopes_like(scope))
             )
     life_s = request.expires_in_s
-    if life_s is not None and not (math.isfinite(life_s) and 1 <= life_s <= LONGEST_S):
-        reason, hint = "a token lives for 1 second to 10 years", "86400 is a day; none: until it is revoked"
+    if life_s is not None and not (math.isfinite(life_s) and 1 <= life_s <= MAX_LIFETIME_S):
+        reason, hint = "a token is valid for 1 second to 10 years", "86400 is a day; omit it for no expiry"
         problems.append(Problem("expires_in_s", reason, hint))
     if problems:
         first = problems[0]
@@ -126,16 +127,16 @@ def _check(request: TokenRequest) -> None:
 
 
 def _check_rights(principal: Principal, request: TokenRequest) -> None:
-    """Nobody gives away more than they have."""
+    """Raise `Forbidden` if the request has more rights than the principal."""
     if not is_within(request.role, principal.role):
         raise Forbidden(
-            f"{principal.name} is {principal.role} and cannot make a token that is {request.role}",
-            hint="choose a role that goes not beyond yours",
+            f"{principal.name} is {principal.role} and cannot create a token that is {request.role}",
+            hint="choose a role with no more rights than yours",
         )
     beyond = [scope for scope in request.scopes if principal.scopes and scope not in principal.scopes]
     if beyond:
         raise Forbidden(
-            f"the token in use is limited to {', '.join(principal.scopes)}", hint=f"leave {beyond[0]} out"
+            f"the token in use is limited to {', '.join(principal.scopes)}", hint=f"omit {beyond[0]}"
         )
 
 

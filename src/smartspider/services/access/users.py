@@ -1,4 +1,4 @@
-"""Users: who may sign in, and as what. Admins keep them."""
+"""Users and their roles, managed by admins."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from smartspider.core.access import Principal, Role, require
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.tasks import SYSTEM
 from smartspider.services.access.access import Access
-from smartspider.services.access.passwords import check_new
-from smartspider.services.inputs import is_number, page_of, place_of
+from smartspider.services.access.passwords import check_password
+from smartspider.services.inputs import is_id, parse_cursor, to_page
 from smartspider.store.access.records import UserRecord
 from smartspider.views.access import UserView
 from smartspider.views.listed import Listed
@@ -21,30 +21,30 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._@-]{0,63}\Z")
 async def create_user(
     access: Access, principal: Principal, name: str, role: Role, password: str | None = None
 ) -> UserView:
-    """A new user; without a password only their tokens let them in."""
+    """Create a user; one without a password can only use tokens."""
     require(principal, "users", "write")
     if not _NAME.match(name) or name == SYSTEM:
-        reason = "a name has up to 64 letters, digits, dots, dashes, @ and _, and begins with a letter"
-        problem = Problem("name", reason, "like ann or ann@example.com")
+        reason = "a name has up to 64 letters, digits, dots, dashes, @ and _, and starts with a letter"
+        problem = Problem("name", reason, "for example ann or ann@example.com")
         raise RequestInvalid(reason, (problem,), hint=problem.hint)
     return user_view(
-        await access.users.add_user(name, await _hashed(access, name, password), role, actor=principal.name)
+        await access.users.add_user(name, await _hash_new(access, name, password), role, actor=principal.name)
     )
 
 
 async def list_users(
     access: Access, principal: Principal, *, cursor: str | None, limit: int
 ) -> Listed[UserView]:
-    """Users in the order they were added."""
+    """List users, oldest first."""
     require(principal, "users", "read")
-    found = await access.users.find_users(after=place_of(cursor) or 0, limit=limit + 1)
-    return page_of(found, limit, lambda one: one.id, user_view)
+    found = await access.users.find_users(after=parse_cursor(cursor) or 0, limit=limit + 1)
+    return to_page(found, limit, lambda one: one.id, user_view)
 
 
 async def get_user(access: Access, principal: Principal, user: str) -> UserView:
-    """A user by id or name."""
+    """Return a user by id or name."""
     require(principal, "users", "read")
-    return user_view(await _found(access, user))
+    return user_view(await _find(access, user))
 
 
 async def change_user(
@@ -56,10 +56,10 @@ async def change_user(
     role: Role | None = None,
     is_enabled: bool | None = None,
 ) -> UserView:
-    """Change what is given. All sessions of the user end."""
+    """Change the given properties of a user and end all their sessions."""
     require(principal, "users", "write")
-    before = await _found(access, user)
-    hashed = None if password is None else await _hashed(access, before.name, password)
+    before = await _find(access, user)
+    hashed = None if password is None else await _hash_new(access, before.name, password)
     changed = await access.users.change_user(
         before.id, actor=principal.name, password=hashed, role=role, is_enabled=is_enabled
     )
@@ -68,15 +68,15 @@ async def change_user(
 
 
 async def delete_user(access: Access, principal: Principal, user: str) -> None:
-    """Forget a user; their sessions and tokens end."""
+    """Delete a user with their sessions and tokens."""
     require(principal, "users", "write")
-    record = await _found(access, user)
+    record = await _find(access, user)
     await access.users.delete_user(record.id, actor=principal.name)
     access.authenticator.clear_cache()
 
 
 def user_view(user: UserRecord) -> UserView:
-    """A user without what they sign in with."""
+    """Return the view of a user, without the password."""
     return UserView(
         *(str(user.id), user.name, user.role, user.disabled_at is None, bool(user.password)),
         created_at=format_time(user.created_at),
@@ -84,13 +84,13 @@ def user_view(user: UserRecord) -> UserView:
     )
 
 
-async def _found(access: Access, user: str) -> UserRecord:
-    """Names begin with a letter, so what is a number is an id."""
-    return await access.users.get_user(int(user) if is_number(user) else user)
+async def _find(access: Access, user: str) -> UserRecord:
+    """Names start with a letter, so a number is an id."""
+    return await access.users.get_user(int(user) if is_id(user) else user)
 
 
-async def _hashed(access: Access, name: str, password: str | None) -> str:
+async def _hash_new(access: Access, name: str, password: str | None) -> str:
     if password is None:
         return ""
-    check_new(password, name)
-    return await access.passwords.hashed(password)
+    check_password(password, name)
+    return await access.passwords.hash(password)

@@ -1,1 +1,1 @@
-"""Explain."""
+"""Explanations of why a URL was fetched or not."""

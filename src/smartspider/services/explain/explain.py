@@ -1,4 +1,4 @@
-"""Why a URL was fetched or not: what the store knows, or which rule keeps it out."""
+"""Explain why a URL was fetched or not, from its stored record or the rule that excludes it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.installation.installation import Installation
 from smartspider.services.explain.views import gate_view, record_view
+from smartspider.services.plans import run_plan
 from smartspider.services.runs.lookup import find_run
-from smartspider.services.runs.plans import plan_of
 from smartspider.store.diagnostics.requests import RequestDetails
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.runs.records import UrlRecord
@@ -30,33 +30,33 @@ NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, 
 
 
 class ExplainedUrl(msgspec.Struct, frozen=True):
-    """A URL, normal and in the form that is compared."""
+    """A URL in its normal and its canonical form."""
 
     normal: str
     canonical: str
 
     @property
     def fingerprint(self) -> bytes:
-        """Of a plain request for it."""
+        """The fingerprint of a plain request for it."""
         return fingerprint(self.canonical)
 
 
 async def explain_url(installation: Installation, url: str, run_id: int | None) -> ExplanationView:
-    """Why a URL was or was not fetched, in the run given or the newest one."""
+    """Explain a URL in the given run or the newest one."""
     run = await find_run(installation, run_id)
-    plan = plan_of(run)
+    plan = run_plan(run)
     robots = await _robots(installation, url, is_obeyed=plan.politeness.obey_robots)
     return await explain(installation.diagnostics, run, plan, url, robots)
 
 
 async def _robots(installation: Installation, url: str, *, is_obeyed: bool) -> RobotsView:
-    """What the stored robots.txt says about a URL."""
+    """Return what the stored robots.txt says about a URL."""
     normal = normal_url(url)
     answer = await installation.store.get_robots(origin_of(normal)) if normal else None
     if normal is None or answer is None:
         return RobotsView(is_obeyed, is_allowed=None, line=None, status=None, fetched_at=None)
     fetched_at = format_time(answer.fetched_at)
-    if answer.body is None:  # a server without one allows everything
+    if answer.body is None:  # without a robots.txt everything is allowed
         return RobotsView(is_obeyed, is_allowed=True, line=None, status=answer.status, fetched_at=fetched_at)
     file = RobotsFile(answer.body)
     line = file.deciding_line(normal)
@@ -64,37 +64,39 @@ async def _robots(installation: Installation, url: str, *, is_obeyed: bool) -> R
 
 
 async def explain(
-    insight: Diagnostics, run: Run, plan: Plan, url: str, robots: RobotsView = NO_ROBOTS
+    diagnostics: Diagnostics, run: Run, plan: Plan, url: str, robots: RobotsView = NO_ROBOTS
 ) -> ExplanationView:
-    """Why a URL was or was not fetched in a run. `robots` is what robots.txt says about it."""
-    asked = _asked(url, plan)
-    stories = await insight.requests(run.id, asked.fingerprint, asked.normal)
+    """Explain a URL in a run. `robots` is what robots.txt says about it."""
+    target = _parse_url(url, plan)
+    found = await diagnostics.requests(run.id, target.fingerprint, target.normal)
     scope = ScopeView(is_inside=True, why="an entry URL of the task")
-    if not any(story.is_entry for story in stories):
-        host = host_of(asked.normal)
-        joined = [host] if await insight.has_visited(run.id, host) else []
-        refusal = url_refusal(plan.scope.with_hosts(joined), plan.traps, asked.normal, asked.canonical)
+    if not any(request.is_entry for request in found):
+        host = host_of(target.normal)
+        visited = [host] if await diagnostics.has_visited(run.id, host) else []
+        refusal = url_refusal(plan.scope.with_hosts(visited), plan.traps, target.normal, target.canonical)
         scope = ScopeView(refusal is None, refusal or "inside the scope of the task")
-    story = stories[0] if stories else None
+    request = found[0] if found else None
     return ExplanationView(
-        url=without_userinfo(asked.normal),
-        canonical=without_userinfo(asked.canonical),
-        fingerprint=asked.fingerprint.hex(),
+        url=without_userinfo(target.normal),
+        canonical=without_userinfo(target.canonical),
+        fingerprint=target.fingerprint.hex(),
         run_id=str(run.id),
         task_id=str(run.task_id),
         task=run.task_name,
         run_state=run.state,
-        verdict=_known(story.record) if story is not None else _unknown(run, scope, robots),
-        dedup=_dedup(asked, plan.canonical, story),
+        verdict=_record_verdict(request.record)
+        if request is not None
+        else _unknown_verdict(run, scope, robots),
+        dedup=_dedup(target, plan.canonical, request),
         scope=scope,
         robots=robots,
-        gate=None if story is None else gate_view(story),
-        record=None if story is None else record_view(story),
-        others=[record_view(other) for other in stories[1:]],
+        gate=None if request is None else gate_view(request),
+        record=None if request is None else record_view(request),
+        others=[record_view(other) for other in found[1:]],
     )
 
 
-def _asked(url: str, plan: Plan) -> ExplainedUrl:
+def _parse_url(url: str, plan: Plan) -> ExplainedUrl:
     normal = normal_url(url)
     if normal is None:
         raise RequestInvalid(
@@ -103,19 +105,19 @@ def _asked(url: str, plan: Plan) -> ExplainedUrl:
     return ExplainedUrl(normal, canonical_url(normal, plan.canonical))
 
 
-def _dedup(asked: ExplainedUrl, rules: CanonicalRules, story: RequestDetails | None) -> DedupView:
-    known_as = None if story is None or story.record.url == asked.normal else story.record.url
+def _dedup(target: ExplainedUrl, rules: CanonicalRules, request: RequestDetails | None) -> DedupView:
+    known_as = None if request is None or request.record.url == target.normal else request.record.url
     return DedupView(
-        canonical=without_userinfo(asked.canonical),
-        fingerprint=asked.fingerprint.hex(),
-        dropped_params=dropped_params(asked.normal, rules),
-        is_known=story is not None,
+        canonical=without_userinfo(target.canonical),
+        fingerprint=target.fingerprint.hex(),
+        dropped_params=dropped_params(target.normal, rules),
+        is_known=request is not None,
         known_as=known_as and without_userinfo(known_as),
     )
 
 
 def dropped_params(normal: str, rules: CanonicalRules) -> list[DroppedParam]:
-    """Query parameters that the form that is compared does not have, each once, and by which rule."""
+    """Return the query parameters that the canonical form drops, each once with the rule."""
     parts = normal.partition("?")[2].split("&")
     names = dict.fromkeys(
         part.partition("=")[0] for part in parts if part and "?" not in canonical_url(f"x?{part}", rules)
@@ -126,8 +128,8 @@ def dropped_params(normal: str, rules: CanonicalRules) -> list[DroppedParam]:
     ]
 
 
-def _known(record: UrlRecord) -> str:
-    """The state of a row, in a sentence."""
+def _record_verdict(record: UrlRecord) -> str:
+    """Describe the state of a stored request."""
     sentences: dict[UrlState, str] = {
         "open": f"not fetched yet: {record.place}",
         "done": f"fetched and stored, status {record.status}, {record.items} items",
@@ -140,8 +142,8 @@ def _known(record: UrlRecord) -> str:
     return sentences[record.state]
 
 
-def _unknown(run: Run, scope: ScopeView, robots: RobotsView) -> str:
-    """No row: a rule keeps it out, or no page of the run linked to it."""
+def _unknown_verdict(run: Run, scope: ScopeView, robots: RobotsView) -> str:
+    """Explain why there is no stored request: a rule excludes it, or no page of the run links to it."""
     if not scope.is_inside:
         return f"would not be fetched: {scope.why}"
     if robots.is_obeyed and robots.is_allowed is False:

@@ -1,1 +1,1 @@
-"""Live."""
+"""Live streams of events and log lines."""

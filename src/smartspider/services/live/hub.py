@@ -108,7 +108,7 @@ class Subscriber:
 
 
 class LiveHub:
-    """See `services/live/streams.py`, `Watching`. One look at the store serves all subscribers."""
+    """Distributes events and log lines: one poll of the store serves all subscribers."""
 
     def __init__(self, feed: EventFeed, logs: LogStore) -> None:
         self._feed, self._logs = feed, logs

@@ -47,10 +47,10 @@ def stream_options(
     installation: Installation, after: int | None, *, follow: bool, snapshot: bool
 ) -> StreamOptions:
     """Return the options of a stream; a snapshot is only sent to a reader without a position."""
-    from smartspider.services.runs.runs import status
+    from smartspider.services.runs.runs import get_status
 
     def read_status(run_id: int) -> Awaitable[StatusView]:
-        return status(installation, run_id)
+        return get_status(installation, run_id)
 
     wants_snapshot = snapshot and after is None
     return StreamOptions(after or 0, is_endless=follow, snapshot=read_status if wants_snapshot else None)

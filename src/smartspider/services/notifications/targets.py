@@ -9,7 +9,7 @@ from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
 from smartspider.core.notifications import ChannelKind, NotificationEvent, NotificationTarget
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
-from smartspider.services.inputs import check_text, page_of, place_of
+from smartspider.services.inputs import check_text, parse_cursor, to_page
 from smartspider.services.notifications.notifier import Notifier, numbered_message
 from smartspider.views.listed import Listed
 from smartspider.views.notifications import (
@@ -56,8 +56,8 @@ async def list_targets(
     installation: Installation, principal: Principal, *, cursor: str | None, limit: int
 ) -> Listed[NotificationTargetView]:
     """Return targets as the principal may see them, oldest first."""
-    found = await installation.notifications.find_targets(after=place_of(cursor) or 0, limit=limit + 1)
-    return page_of(found, limit, lambda one: one.id, lambda one: visible_target(principal, one))
+    found = await installation.notifications.find_targets(after=parse_cursor(cursor) or 0, limit=limit + 1)
+    return to_page(found, limit, lambda one: one.id, lambda one: visible_target(principal, one))
 
 
 async def list_deliveries(
@@ -66,9 +66,9 @@ async def list_deliveries(
     """Return the notifications of a target, newest first."""
     target = await installation.notifications.get_target(target_id)
     found = await installation.notifications.find(
-        target_id=target.id, before=place_of(cursor), limit=limit + 1
+        target_id=target.id, before=parse_cursor(cursor), limit=limit + 1
     )
-    return page_of(found, limit, lambda one: one.id, delivery_view)
+    return to_page(found, limit, lambda one: one.id, delivery_view)
 
 
 def visible_target(principal: Principal, target: NotificationTarget) -> NotificationTargetView:

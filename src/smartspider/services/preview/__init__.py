@@ -1,1 +1,1 @@
-"""Preview."""
+"""Previews of tasks and rules."""

@@ -1,4 +1,4 @@
-"""What a crawl would find: pages that were read for a look, and what is worth saying about them."""
+"""The result of a preview: pages, failures, rows and field coverage."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ REFUSED_SHOWN = 3
 
 
 class RefusedLinks(msgspec.Struct):
-    """Links that would not be followed for one reason, and some of them."""
+    """Links refused for the same reason, with examples."""
 
     count: int = 0
     examples: list[str] = []
 
 
 class PreviewedPage(msgspec.Struct, frozen=True):
-    """One page that was fetched and read."""
+    """A page that was fetched and extracted."""
 
     url: str
     status: int
@@ -38,7 +38,7 @@ class PreviewedPage(msgspec.Struct, frozen=True):
 
 
 class FieldCoverageCount(msgspec.Struct):
-    """How many items of a page type have a value in a field, and the first such value."""
+    """The items of a page type with a value in a field, and the first such value."""
 
     page: str
     field: str
@@ -48,14 +48,14 @@ class FieldCoverageCount(msgspec.Struct):
 
 
 class PageError(msgspec.Struct, frozen=True):
-    """A page that could not be had."""
+    """A page that could not be fetched."""
 
     url: str
     reason: str
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """What was seen, page by page, and how well the rules fit."""
+    """The pages of a preview, and the coverage of its fields."""
 
     pages: list[PreviewedPage]
     failures: list[PageError]
@@ -65,24 +65,24 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def require_public(preview: Preview) -> None:
-    """Raises `PrivateAddress` when that alone is why nothing was seen."""
+    """Raise `PrivateAddress` if the address policy is the only reason for an empty preview."""
     start = f"{PrivateAddress.code}: "
     refused = [one.reason.removeprefix(start) for one in preview.failures if one.reason.startswith(start)]
     if not preview.pages and refused and len(refused) == len(preview.failures):
-        raise PrivateAddress(refused[0], hint="the installation's settings decide which are open")
+        raise PrivateAddress(refused[0], hint="SMARTSPIDER_ALLOW_PRIVATE opens private addresses")
 
 
 def rejected_views(rejected: Sequence[RejectedItem]) -> list[dict[str, Any]]:
-    """Rejected items as people and programs read them: why, and what was wrong."""
+    """Return rejected items with the reason and the value."""
     return [
         {"reason": one.reason, "step": one.step, "field": one.field, "value": one.value} for one in rejected
     ]
 
 
-def preview_of(
+def build_preview(
     pages: Sequence[PreviewedPage], failures: Sequence[PageError], columns: Sequence[str]
 ) -> Preview:
-    """Everything worth saying about the pages seen."""
+    """Build a preview from its pages."""
     rows = [item for page in pages for item in page.items]
     return Preview(list(pages), list(failures), rows, list(columns), _coverage(pages))
 

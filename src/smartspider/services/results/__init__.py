@@ -1,1 +1,1 @@
-"""Results."""
+"""Rows of runs: listing, comparison, export and output files."""

@@ -1,4 +1,4 @@
-"""What changed between two runs of a task: rows that are new, changed, gone."""
+"""Compare two runs of a task: new, changed and gone rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
-from smartspider.services.background import BackgroundThread
+from smartspider.services.results.background import BackgroundThread
 from smartspider.services.results.matching import Matching, MatchKey
 from smartspider.services.results.unseen import UnseenPages
 from smartspider.store.results.rows import StoredItem
@@ -22,7 +22,7 @@ from smartspider.views.results import ChangeCounts, RowChange, RowEdit
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What became of the rows of one run in another. Rows are recognised by `key`, in words."""
+    """The difference of two runs. `key` names what rows are matched by."""
 
     before: Run
     after: Run
@@ -31,7 +31,7 @@ class Difference(msgspec.Struct, frozen=True):
     _matching: Matching
 
     def changes(self, limit: int | None = None) -> Iterator[RowChange]:
-        """New and changed rows in the order of the later run, then those that are gone, so many in all."""
+        """Yield new and changed rows in the order of the later run, then gone rows, at most `limit`."""
         left = self.counts.new + self.counts.changed + self.counts.gone if limit is None else limit
         for _, url, data, old in self._matching.arrived(left):
             left -= 1
@@ -50,27 +50,29 @@ async def diff_runs(
 ) -> AsyncIterator[Difference]:
     """Compare two runs of a task; `plan` is that of the later one.
 
-    Rows are recognised by `fields`, else by the fields that the task tells items apart by, else by the page
-    where no page has two rows, else by all of their content, so that none counts as changed. All rows go
-    through a temporary file: memory stays the same however many there are.
+    Rows are matched by `fields`, else by the item key of the task, else by page URL if no page has two
+    rows, else
+    by their whole content, so that no row counts as changed. All rows pass through a temporary file, so
+    memory
+    use does not depend on their number.
     """
     if before.task_name != after.task_name:
         raise RequestInvalid(
             f"run {before.id} is of the task {before.task_name!r}, run {after.id} of {after.task_name!r}",
             hint="compare two runs of one task",
         )
-    async with BackgroundThread() as aside:
+    async with BackgroundThread() as thread:
         with Matching() as matching:
-            key = await _load(aside, matching, store, ([before], after), key_fields(plan, fields))
-            await _set_aside(aside, matching, UnseenPages(store, before, after, plan.canonical), plan)
-            counts = ChangeCounts(*await aside.do(matching.counts))
-            yield Difference(before, after, key.told, counts, matching)
+            key = await _load(thread, matching, store, ([before], after), key_fields(plan, fields))
+            await _exclude_unseen(thread, matching, UnseenPages(store, before, after, plan.canonical), plan)
+            counts = ChangeCounts(*await thread.run(matching.counts))
+            yield Difference(before, after, key.text, counts, matching)
 
 
 async def rows_of(
     store: RunStore, run: Run, plan: Plan, *, only_changes: bool
 ) -> AsyncIterator[Sequence[StoredItem]]:
-    """The rows of a run, or only those that earlier runs of the task did not have like that."""
+    """Yield the rows of a run, or only those that are new or changed since earlier runs of the task."""
     earlier = await earlier_runs(store, run, plan) if only_changes else []
     async with aclosing(cast("Any", changed_rows(store, run, earlier, plan))) as batches:
         async for batch in batches:
@@ -80,25 +82,26 @@ async def rows_of(
 async def changed_rows(
     store: RunStore, run: Run, earlier: Sequence[Run], plan: Plan, fields: Sequence[str] = ()
 ) -> AsyncIterator[Sequence[StoredItem]]:
-    """The rows of a run that are new or changed against earlier runs, in batches and in their order.
+    """Yield the rows of a run that are new or changed since earlier runs, in batches and in order.
 
-    `earlier` comes newest first: of rows that several runs have, the newest counts. None at all: all rows.
+    `earlier` is newest first: of a row in several runs, the newest counts. Without earlier runs, yield all
+    rows.
     """
     if not earlier:
         async for batch in store.items(run.id):
             yield batch
         return
-    async with BackgroundThread() as aside:
+    async with BackgroundThread() as thread:
         with Matching() as matching:
-            await _load(aside, matching, store, (earlier, run), key_fields(plan, fields))
+            await _load(thread, matching, store, (earlier, run), key_fields(plan, fields))
             async for batch in store.items(run.id):
-                arrived = await aside.do(matching.arrived_ids, batch[0].id, batch[-1].id)
+                arrived = await thread.run(matching.arrived_ids, batch[0].id, batch[-1].id)
                 if kept := [item for item in batch if item.id in arrived]:
                     yield kept
 
 
 async def previous_run(store: RunStore, run: Run) -> Run:
-    """The newest completed run of the same task before this one."""
+    """Return the newest completed run of the same task before this one."""
     async for one in _completed_before(store, run, at_a_time=1):
         return one
     raise NotFound(
@@ -108,9 +111,9 @@ async def previous_run(store: RunStore, run: Run) -> Run:
 
 
 async def earlier_runs(store: RunStore, run: Run, plan: Plan) -> list[Run]:
-    """The completed runs that tell what is new in this one, newest first.
+    """Return the completed runs that decide which rows are new, newest first.
 
-    That is the run before; and where pages are left alone for a while, all that may have looked at them.
+    That is the previous run; with a recrawl window, all runs that may have fetched the skipped pages.
     """
     reach_s = max(plan.recrawl.window_s or 0.0, plan.recrawl.max_s or 0.0)
     found: list[Run] = []
@@ -123,7 +126,7 @@ async def earlier_runs(store: RunStore, run: Run, plan: Plan) -> list[Run]:
 
 
 async def _completed_before(store: RunStore, run: Run, at_a_time: int) -> AsyncIterator[Run]:
-    """Completed runs of the same task before this one, newest first."""
+    """Yield completed runs of the same task before this one, newest first."""
     before = run.id
     while page := await store.list_runs(
         task_id=run.task_id, states=("completed",), before=before, limit=at_a_time
@@ -134,7 +137,7 @@ async def _completed_before(store: RunStore, run: Run, at_a_time: int) -> AsyncI
 
 
 def key_fields(plan: Plan, fields: Sequence[str] = ()) -> tuple[str, ...]:
-    """The fields rows are recognised by: those asked for, else the task's own; may be none."""
+    """Return the fields that rows are matched by: the given ones, else the item key of the task, if any."""
     known = {name for page in plan.pages.values() for name in page.fields}
     if fields and known and not plan.pipeline:
         wrong = [field for field in fields if field not in known]
@@ -146,41 +149,43 @@ def key_fields(plan: Plan, fields: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 async def _load(
-    aside: BackgroundThread,
+    thread: BackgroundThread,
     matching: Matching,
     store: RunStore,
     sides: tuple[Sequence[Run], Run],
     fields: tuple[str, ...],
 ) -> MatchKey:
-    """Put the rows of both sides beside each other, and find out which belong together."""
+    """Load the rows of both sides and match them."""
     earlier, run = sides
     for number, one in enumerate(earlier):
         add = partial(matching.add_before, is_first=number == 0)
         async for batch in store.items(one.id):
-            await aside.do(add, batch, fields)
+            await thread.run(add, batch, fields)
         if number + 1 < len(earlier):
-            await aside.do(matching.end_run)
+            await thread.run(matching.end_run)
     async for batch in store.items(run.id):
-        await aside.do(matching.add_after, batch, fields)
-    return await aside.do(matching.match, fields)
+        await thread.run(matching.add_after, batch, fields)
+    return await thread.run(matching.match, fields)
 
 
-async def _set_aside(aside: BackgroundThread, matching: Matching, pages: UnseenPages, plan: Plan) -> None:
-    """Leave out the rows about which nothing can be said."""
-    leaves_out = bool(plan.items.keys) and plan.items.scope == "task" and plan.items.keep == "first"
-    if not leaves_out and not pages.are_possible:
+async def _exclude_unseen(
+    thread: BackgroundThread, matching: Matching, pages: UnseenPages, plan: Plan
+) -> None:
+    """Exclude rows whose pages the later run did not fetch."""
+    drops_repeated = bool(plan.items.keys) and plan.items.scope == "task" and plan.items.keep == "first"
+    if not drops_repeated and not pages.are_possible:
         return
     last = ""
-    while urls := await aside.do(matching.left_urls, last):
+    while urls := await thread.run(matching.left_urls, last):
         for url in urls:
-            if leaves_out or await pages.is_unseen(url):
-                matching.set_aside(url)
+            if drops_repeated or await pages.is_unseen(url):
+                matching.exclude(url)
         last = urls[-1]
         await asyncio.sleep(0)
 
 
 def _edits(before: dict[str, Any], after: dict[str, Any]) -> list[RowEdit]:
-    """Fields that differ, in the order of the later row."""
+    """Return the fields that differ, in the order of the later row."""
     return [
         RowEdit(field, before.get(field), after.get(field))
         for field in dict.fromkeys((*after, *before))

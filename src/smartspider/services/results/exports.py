@@ -15,8 +15,8 @@ from smartspider.core.items.filters import row_filter
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.output import PLAIN, Output, OutputOptions
 from smartspider.outputs.cells import decode_row, encode_row
-from smartspider.services.background import BackgroundThread, ConcurrencyLimit
-from smartspider.services.results.columns import columns_of_run, plan_of_run
+from smartspider.services.plans import run_columns, untuned_plan
+from smartspider.services.results.background import BackgroundThread, ConcurrencyLimit
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.filters import parse_fields, parse_where
 from smartspider.services.results.outputs import (
@@ -27,12 +27,12 @@ from smartspider.services.results.outputs import (
     output_path,
     with_envelope,
 )
-from smartspider.services.results.results import chosen
+from smartspider.services.results.results import select_fields
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
 from smartspider.views.arguments import ExportArguments
 
-AT_ONCE = 8
+MAX_CONCURRENT = 8
 CHUNK_BYTES = 1 << 18
 DELIMITERS = ",;|:^~#\t"
 
@@ -88,7 +88,7 @@ class Exports:
     def __init__(self, store: RunStore, scratch: Callable[[], AbstractContextManager[Path]]) -> None:
         self.store = store
         self._scratch = scratch
-        self.slots = ConcurrencyLimit(AT_ONCE)
+        self.slots = ConcurrencyLimit(MAX_CONCURRENT)
 
     def begin(self, run: Run, choice: ExportChoice) -> Export:
         """Return the file of a run's rows; raise `RequestInvalid` if the choice is invalid."""
@@ -98,7 +98,7 @@ class Exports:
                 f"{delimiter[:20]!r} is not a delimiter",
                 hint=f"use one of {' '.join(DELIMITERS.strip())} or a tab",
             )
-        columns: Sequence[TableColumn] = columns_of_run(run)
+        columns: Sequence[TableColumn] = run_columns(run)
         known = [column.name for column in columns]
         fields = None if choice.fields is None else parse_fields(choice.fields, known)
         if fields is not None:
@@ -111,15 +111,15 @@ class Exports:
         return Export(path.name, media_type(path), chunks)
 
     async def _chunks(self, run: Run, choice: ExportChoice, plan: _Plan) -> AsyncIterator[bytes]:
-        rows = rows_of(self.store, run, plan_of_run(run), only_changes=choice.only_changes)
-        with self.slots.taken():
-            async with BackgroundThread() as aside, aclosing(cast("Any", self._rows(run, rows))) as batches:
-                opened = await aside.do(open_stream, plan.path, plan.columns, plan.options)
+        rows = rows_of(self.store, run, untuned_plan(run), only_changes=choice.only_changes)
+        with self.slots.acquire():
+            async with BackgroundThread() as thread, aclosing(cast("Any", self._rows(run, rows))) as batches:
+                opened = await thread.run(open_stream, plan.path, plan.columns, plan.options)
                 if opened is None:
-                    made = self._whole(aside, plan, batches)
+                    made = self._whole(thread, plan, batches)
                 else:
                     output, streamed = opened
-                    made = _streamed(aside, _RowWriter(output, plan.shape), streamed.take, batches)
+                    made = _streamed(thread, _RowWriter(output, plan.shape), streamed.take, batches)
                 async with aclosing(cast("Any", made)) as chunks:
                     async for chunk in chunks:
                         yield chunk
@@ -138,21 +138,21 @@ class Exports:
                 f"run {run.id} was deleted while its rows were exported", hint="export another run"
             )
 
-    async def _whole(self, aside: BackgroundThread, plan: _Plan, batches: Batches) -> AsyncIterator[bytes]:
+    async def _whole(self, thread: BackgroundThread, plan: _Plan, batches: Batches) -> AsyncIterator[bytes]:
         """Write a temporary file, then yield its content."""
         with self._scratch() as folder:
             path = folder / f"rows{''.join(plan.path.suffixes[-1:])}"
-            output = await aside.do(open_output, path, plan.columns, plan.options)
+            output = await thread.run(open_output, path, plan.columns, plan.options)
             try:
                 writer = _RowWriter(output, plan.shape)
                 async for batch in batches:
-                    await aside.do(writer.write, batch)
-                await aside.do(output.commit)
+                    await thread.run(writer.write, batch)
+                await thread.run(output.commit)
             except BaseException:
-                await aside.do(output.abort)
+                await thread.run(output.abort)
                 raise
-            with await aside.do(lambda: path.open("rb")) as file:
-                while chunk := await aside.do(file.read, CHUNK_BYTES):
+            with await thread.run(lambda: path.open("rb")) as file:
+                while chunk := await thread.run(file.read, CHUNK_BYTES):
                     yield chunk
 
 
@@ -181,13 +181,13 @@ class _RowWriter:
 
 
 async def _streamed(
-    aside: BackgroundThread, writer: _RowWriter, take: Callable[[], bytes], batches: Batches
+    thread: BackgroundThread, writer: _RowWriter, take: Callable[[], bytes], batches: Batches
 ) -> AsyncIterator[bytes]:
     async for batch in batches:
-        await aside.do(writer.write, batch)
+        await thread.run(writer.write, batch)
         if chunk := take():
             yield chunk
-    await aside.do(writer.output.seal)
+    await thread.run(writer.output.seal)
     yield take()
 
 
@@ -202,7 +202,7 @@ def _shape(choice: ExportChoice, known: Sequence[str], fields: Sequence[str] | N
             if fits is not None and not fits(row):
                 return None
             if fields is not None:
-                data = encode_row(chosen(row, fields))
+                data = encode_row(select_fields(row, fields))
         return with_envelope(item, data) if has_envelope else data
 
     return shape

@@ -1,4 +1,4 @@
-"""A look at the rows of a run: which of them, which of their fields, in which order."""
+"""Filters, fields and sort order of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smartspider.store.runs.store import RunStore
 from smartspider.views.arguments import MAX_CONDITIONS
 
 COMMITTED = "created_at"
-"""Sorts by when rows were committed, which costs nothing; where a task has such a field, it is that field."""
+"""Sorts by commit time, which needs no sorting; a field of the task with this name takes precedence."""
 
 _SIGNS: dict[str, Operator] = {
     "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "contains",
@@ -25,7 +25,7 @@ _CONDITION = re.compile(r'((?:"(?:[^"\\]|\\.)*"|[^"=!<>~]|!(?!=))*)(!=|<=|>=|[=<
 
 
 async def find_rows(store: RunStore, run_id: int, limit: int, where: Sequence[Condition] = ()) -> list[Item]:
-    """The first rows of a run that fulfil the conditions."""
+    """Return the first rows of a run that match all conditions."""
     fits = row_filter(where)
     rows: list[Item] = []
     async with aclosing(cast("Any", store.items(run_id))) as batches:
@@ -40,14 +40,14 @@ async def find_rows(store: RunStore, run_id: int, limit: int, where: Sequence[Co
 
 
 def parse_where(texts: Sequence[str], known: Sequence[str]) -> tuple[Condition, ...]:
-    """`field=value`, `field>=3`, `field~part`, `field?`, as a person writes them."""
+    """Parse conditions: `field=value`, `field>=3`, `field~part`, `field?`."""
     if len(texts) > MAX_CONDITIONS:
-        raise RequestInvalid(f"{len(texts)} conditions are too many", hint=f"{MAX_CONDITIONS} may be given")
+        raise RequestInvalid(f"{len(texts)} conditions are too many", hint=f"give at most {MAX_CONDITIONS}")
     return tuple(_condition(text, known) for text in texts)
 
 
 def parse_sort(text: str, known: Sequence[str]) -> tuple[str | None, bool]:
-    """`price` or `-price`: the path, None for the order of committing, and whether it is turned around."""
+    """Parse `price` or `-price` to a path and whether it is descending; the path is None for commit order."""
     name = text.strip()
     is_descending = name.startswith("-") and name not in known
     name = name.removeprefix("-").strip() if is_descending else name
@@ -57,12 +57,14 @@ def parse_sort(text: str, known: Sequence[str]) -> tuple[str | None, bool]:
 
 
 def parse_fields(text: str, known: Sequence[str]) -> list[str]:
-    """`a,b`, as a person writes it."""
+    """Parse a list of fields: `a,b`."""
     return [check_field(name.strip(), known) for name in text.split(",") if name.strip()]
 
 
 def check_path(text: str, known: Sequence[str]) -> str:
-    """The path, if it begins with a field there is. A field's own name is one, whatever stands in it."""
+    """Return a path that starts with a known field. The exact name of a field is a path, whatever its
+    characters.
+    """
     if text in known:
         return text if re.fullmatch(r"\w+", text) else quote_key(text)
     check_field(str(parse_path(text)[0]) if text else "", known)
@@ -70,7 +72,7 @@ def check_path(text: str, known: Sequence[str]) -> str:
 
 
 def check_field(name: str, known: Sequence[str]) -> str:
-    """The name, if there is a field of it."""
+    """Return the name of a known field; raise `RequestInvalid`."""
     if name in known:
         return name
     nearest = get_close_matches(name[:100], known, n=2)
@@ -88,6 +90,6 @@ def _condition(text: str, known: Sequence[str]) -> Condition:
     if text.rstrip().endswith("?"):
         return Condition(check_path(text.rstrip()[:-1].strip(), known), "exists")
     raise RequestInvalid(
-        f"{text[:100]!r} says nothing about a field",
-        hint="write field=value; there are also != < <= > >=, field~part and field?",
+        f"{text[:100]!r} is not a condition",
+        hint="write field=value; also supported: != < <= > >=, field~part and field?",
     )

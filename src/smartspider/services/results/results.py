@@ -1,4 +1,4 @@
-"""The rows of a run as people and programs ask for them: listed, counted, compared."""
+"""List, count and compare the rows of a run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.installation.installation import Installation
 from smartspider.outputs.cells import decode_row, encode_row
-from smartspider.services.background import BackgroundThread, ConcurrencyLimit
-from smartspider.services.inputs import number, page_of, place_of
-from smartspider.services.results.columns import columns_of_run, plan_of_run
+from smartspider.services.inputs import parse_cursor, parse_id, to_page
+from smartspider.services.plans import run_columns, untuned_plan
+from smartspider.services.results.background import BackgroundThread, ConcurrencyLimit
 from smartspider.services.results.diff import diff_runs, previous_run
 from smartspider.services.results.filters import parse_fields, parse_sort, parse_where
-from smartspider.services.results.step_log import PIECE, to_view
+from smartspider.services.results.step_log import BATCH, to_view
 from smartspider.services.runs.lookup import newest_run
 from smartspider.services.tasks.tasks import find_task
 from smartspider.store.results.rows import RowQuery, StoredItem
@@ -39,19 +39,19 @@ from smartspider.views.results import (
 )
 from smartspider.views.times import format_time
 
-LOOKED_AT = 20_000
-"""Lines of the cleaning log that a page with a filter looks at before it says where to go on."""
+MAX_LINES_READ = 20_000
+"""Maximum number of lines of the cleaning log that one filtered page reads."""
 
 
 class RowSource(msgspec.Struct, frozen=True):
-    """Whose rows: those of a run, or of the newest run of a task. Ids as they came."""
+    """A run, or the newest run of a task, by ids as given."""
 
     run_id: str | None = None
     task_id: str | None = None
 
 
 class RowSelection(msgspec.Struct, frozen=True):
-    """Which rows, which of their fields, and in which order, as a person writes it."""
+    """Conditions, fields and sort order as given."""
 
     where: Sequence[str] = ()
     fields: str | None = None
@@ -59,20 +59,21 @@ class RowSelection(msgspec.Struct, frozen=True):
 
 
 def row_source(arguments: RunArguments) -> RowSource:
-    """Return the source that arguments name; an empty id counts as left out."""
+    """Return the source that arguments name; an empty id counts as omitted."""
     return RowSource(arguments.get("run_id") or None, arguments.get("task_id") or None)
 
 
 async def find_run(installation: Installation, source: RowSource) -> Run | None:
-    """The run that is source about; None: the task has no run yet."""
+    """Return the run of a source; None if the task has no run yet."""
     if source.run_id is None and source.task_id is None:
-        raise RequestInvalid("it is not said whose rows are wanted", hint="send task_id or run_id")
+        raise RequestInvalid("neither a run nor a task is given", hint="give task_id or run_id")
     task = None if source.task_id is None else await find_task(installation, source.task_id, or_deleted=True)
     if source.run_id is not None:
         run = await get_run(installation.store, source.run_id)
         if task is not None and run.task_id != task.id:
             raise NotFound(
-                f"run {run.id} is not of the task {task.name!r}", hint=f"it is of {run.task_name!r}"
+                f"run {run.id} does not belong to the task {task.name!r}",
+                hint=f"it belongs to {run.task_name!r}",
             )
         return run
     assert task is not None  # noqa: S101 - one of the two was given
@@ -80,7 +81,7 @@ async def find_run(installation: Installation, source: RowSource) -> Run | None:
 
 
 async def find_existing_run(installation: Installation, source: RowSource) -> Run:
-    """The same, where there must be one."""
+    """Return the run of a source; raise `NotFound` if the task has no run yet."""
     run = await find_run(installation, source)
     if run is None:
         raise NotFound(f"the task {source.task_id!r} has no run yet", hint="start it first")
@@ -88,14 +89,14 @@ async def find_existing_run(installation: Installation, source: RowSource) -> Ru
 
 
 async def get_run(store: RunStore, text: str) -> Run:
-    """The run with an id as it came."""
-    return await store.get_run(number(text, "run"))
+    """Return the run with an id as given."""
+    return await store.get_run(parse_id(text, "run"))
 
 
-async def rows(
+async def list_rows(
     installation: Installation, source: RowSource, choice: RowSelection, *, cursor: str | None, limit: int
 ) -> Listed[ResultView]:
-    """A page of rows."""
+    """List rows."""
     run = await find_run(installation, source)
     if run is None:
         return Listed([], None)
@@ -107,10 +108,10 @@ async def rows(
     return Listed([row_view(item, fields) for item in page.rows], page.next)
 
 
-async def count(
+async def count_rows(
     installation: Installation, source: RowSource, where: Sequence[str], *, at_most: int
 ) -> ResultCountView:
-    """How many rows there are."""
+    """Count rows, up to `at_most`."""
     run = await find_run(installation, source)
     if run is None:
         return ResultCountView(None, 0, complete=True)
@@ -119,34 +120,34 @@ async def count(
     return ResultCountView(str(run.id), found, is_all)
 
 
-async def coverage(
+async def get_coverage(
     installation: Installation, source: RowSource, fields: str | None, *, sample: int
 ) -> CoverageView:
-    """How full the fields are; those of the task unless some are named."""
+    """Return the fill rate of the given fields, or of all fields of the task."""
     run = await find_run(installation, source)
     if run is None:
         return CoverageView(None, 0, 0, [])
     known = known_fields(run)
     wanted = known if fields is None else parse_fields(fields, known)
     found = await installation.results.field_fill(run.id, wanted, sample=sample)
-    told_fields = [
+    views = [
         FieldCoverage(one.field, one.filled, one.filled / one.rows if one.rows else 0.0, one.examples)
         for one in found
     ]
-    looked_at = found[0].rows if found else 0
-    return CoverageView(str(run.id), run.counters.items, looked_at, told_fields)
+    sampled = found[0].rows if found else 0
+    return CoverageView(str(run.id), run.counters.items, sampled, views)
 
 
-async def rejects(
+async def list_rejects(
     installation: Installation, source: RowSource, *, cursor: str | None, limit: int
 ) -> Listed[RejectView]:
-    """Items that were not kept, in their order."""
-    run, after = await find_run(installation, source), place_of(cursor) or 0
+    """List rejected items, oldest first."""
+    run, after = await find_run(installation, source), parse_cursor(cursor) or 0
     found = [] if run is None else await installation.store.rejects(run.id, limit=limit + 1, after=after)
-    return page_of(found, limit, lambda one: one.id, lambda one: RejectView(**to_view(one, "value", "data")))
+    return to_page(found, limit, lambda one: one.id, lambda one: RejectView(**to_view(one, "value", "data")))
 
 
-async def cleaning(
+async def list_cleaning(
     installation: Installation,
     source: RowSource,
     only: tuple[str | None, str | None],
@@ -154,32 +155,32 @@ async def cleaning(
     cursor: str | None,
     limit: int,
 ) -> Listed[CleaningView]:
-    """The cleaning log in its order; `only` is a field and a step, where they are source for."""
-    run, after = await find_run(installation, source), place_of(cursor) or 0
+    """List the cleaning log, oldest first; `only` is a field and a step to filter by."""
+    run, after = await find_run(installation, source), parse_cursor(cursor) or 0
     shown: list[CleaningView] = []
     if run is None:
         return Listed(shown, None)
-    for _ in range(0, LOOKED_AT, PIECE):
-        piece = await installation.store.cleaning(run.id, limit=PIECE, after=after)
-        for one in piece:
+    for _ in range(0, MAX_LINES_READ, BATCH):
+        batch = await installation.store.cleaning(run.id, limit=BATCH, after=after)
+        for one in batch:
             if _is_of(one, *only):
                 if len(shown) == limit:
                     return Listed(shown, shown[-1].id)
                 shown.append(CleaningView(**to_view(one, "before", "after")))
-        if len(piece) < PIECE:
+        if len(batch) < BATCH:
             return Listed(shown, None)
-        after = piece[-1].id
+        after = batch[-1].id
         await asyncio.sleep(0)
     return Listed(shown, str(after))
 
 
 def _is_of(change: StoredChange, field: str | None, step: str | None) -> bool:
-    """As the store chooses, but over a bounded number of lines."""
+    """Apply the filter of the store to a bounded number of lines."""
     is_step = step is None or change.step == step or change.step.endswith(f" {step}")
     return is_step and field in (None, change.field)
 
 
-async def changes(
+async def diff_rows(
     installation: Installation,
     slots: ConcurrencyLimit,
     source: RowSource,
@@ -188,7 +189,7 @@ async def changes(
     *,
     limit: int,
 ) -> DifferenceView:
-    """What changed since another run of the task, by default the completed one before."""
+    """Return the changes since another run of the task, by default the previous completed one."""
     after = await find_existing_run(installation, source)
     before = (
         await previous_run(installation.store, after)
@@ -196,25 +197,25 @@ async def changes(
         else await get_run(installation.store, other)
     )
     fields = [name.strip() for name in key.split(",") if name.strip()]
-    with slots.taken():
+    with slots.acquire():
         async with (
-            BackgroundThread() as aside,
-            diff_runs(installation.store, before, after, plan_of_run(after), fields) as found,
+            BackgroundThread() as thread,
+            diff_runs(installation.store, before, after, untuned_plan(after), fields) as found,
         ):
-            listed = await aside.do(lambda: list(islice(found.changes(limit), limit)))
+            listed = await thread.run(lambda: list(islice(found.changes(limit), limit)))
             counts = found.counts
             has_more = counts.new + counts.changed + counts.gone > limit
             return DifferenceView(str(before.id), str(after.id), found.key, counts, listed, has_more)
 
 
 def known_fields(run: Run) -> list[str]:
-    """The fields of a run's rows."""
-    return [column.name for column in columns_of_run(run)]
+    """Return the fields of the rows of a run."""
+    return [column.name for column in run_columns(run)]
 
 
 def row_view(item: StoredItem, fields: Sequence[str] | None = None) -> ResultView:
-    """A row as it is told, or some fields of it."""
-    data = item.data if fields is None else encode_row(chosen(decode_row(item.data), fields))
+    """Return the view of a row, or of some of its fields."""
+    data = item.data if fields is None else encode_row(select_fields(decode_row(item.data), fields))
     return ResultView(
         str(item.run_id),
         without_userinfo(item.url),
@@ -224,6 +225,6 @@ def row_view(item: StoredItem, fields: Sequence[str] | None = None) -> ResultVie
     )
 
 
-def chosen(row: Item, fields: Sequence[str]) -> Item:
-    """Some fields of a row, in the order they are wanted; missing is null."""
+def select_fields(row: Item, fields: Sequence[str]) -> Item:
+    """Return some fields of a row in the given order; a missing field is null."""
     return {name: row.get(name) for name in fields}

@@ -1,4 +1,4 @@
-"""What steps rejected and changed in a run, read piece by piece."""
+"""Read the items that steps rejected and the values they changed, in batches."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import msgspec
 
 from smartspider.store.runs.store import RunStore
 
-PIECE = 1000
+BATCH = 1000
 
 
 async def rejects(store: RunStore, run_id: int, limit: int) -> AsyncIterator[dict[str, Any]]:
-    """The first `limit` items of a run that were not kept."""
+    """Yield the first `limit` rejected items of a run."""
     after = 0
-    while limit > 0 and (piece := await store.rejects(run_id, limit=min(limit, PIECE), after=after)):
-        for one in piece:
+    while limit > 0 and (batch := await store.rejects(run_id, limit=min(limit, BATCH), after=after)):
+        for one in batch:
             yield to_view(one, "value", "data")
-        limit, after = limit - len(piece), piece[-1].id
+        limit, after = limit - len(batch), batch[-1].id
 
 
 async def changes(
     store: RunStore, run_id: int, limit: int, *, field: str | None, step: str | None
 ) -> AsyncIterator[dict[str, Any]]:
-    """The first `limit` lines of a run's cleaning log, of one field or step where they are named."""
+    """Yield the first `limit` lines of the cleaning log of a run, optionally of one field or step."""
     after = 0
     while limit > 0 and (
-        piece := await store.cleaning(run_id, field=field, step=step, limit=min(limit, PIECE), after=after)
+        batch := await store.cleaning(run_id, field=field, step=step, limit=min(limit, BATCH), after=after)
     ):
-        for one in piece:
+        for one in batch:
             yield to_view(one, "before", "after")
-        limit, after = limit - len(piece), piece[-1].id
+        limit, after = limit - len(batch), batch[-1].id
 
 
 def to_view(stored: msgspec.Struct, *values: str) -> dict[str, Any]:
-    """A row as people and programs read it: ids are opaque text, values are what they stand for."""
-    to_view = msgspec.structs.asdict(stored)
-    to_view["id"], to_view["run_id"] = str(to_view["id"]), str(to_view["run_id"])
-    return {**to_view, **{name: msgspec.json.decode(to_view[name]) for name in values}}
+    """Return the view of a row: ids as text, values decoded."""
+    view = msgspec.structs.asdict(stored)
+    view["id"], view["run_id"] = str(view["id"]), str(view["run_id"])
+    return {**view, **{name: msgspec.json.decode(view[name]) for name in values}}

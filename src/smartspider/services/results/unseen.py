@@ -1,4 +1,4 @@
-"""Rows that a later run does not have because it never looked at their pages."""
+"""Rows missing from a later run because it did not fetch their pages."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from smartspider.core.runs.run import Run
 from smartspider.store.runs.records import UrlRecord
 from smartspider.store.runs.store import RunStore
 
-LOOKED_AT = frozenset({"done", "redirect", "missing"})
+FETCHED = frozenset({"done", "redirect", "missing"})
 MAX_STEPS = 100
-MAX_KEPT = 10_000
+MAX_CACHED = 10_000
 
 
 class UnseenPages:
-    """Tells whether a page of an earlier run was out of a later run's sight.
+    """Finds pages of an earlier run that a later run did not fetch.
 
-    That is one that was left alone or failed, or is only reached by way of such a page.
+    Such a page was skipped or failed, or is only linked from such a page.
     """
 
     def __init__(self, store: RunStore, before: Run, after: Run, rules: CanonicalRules) -> None:
         self._find = store.find_urls
         self._before, self._after = before, after
         self._print = partial(_print, rules=rules)
-        self._kept: dict[str, bool] = {}
+        self._cache: dict[str, bool] = {}
 
     @property
     def are_possible(self) -> bool:
-        """Whether the later run did not look at everything it found."""
+        """True if the later run did not fetch all pages it found."""
         counters = self._after.counters
         return counters.skipped + counters.failed + counters.open > 0
 
     async def is_unseen(self, url: str) -> bool:
-        """Whether a page, or the first known page on the way to it, was not looked at."""
-        way: list[str] = []
-        answer, place = False, url
-        while place not in way and len(way) < MAX_STEPS:
-            way.append(place)
-            if place in self._kept:
-                answer = self._kept[place]
+        """Return whether a page, or its first ancestor known to the later run, was not fetched."""
+        path: list[str] = []
+        answer, page = False, url
+        while page not in path and len(path) < MAX_STEPS:
+            path.append(page)
+            if page in self._cache:
+                answer = self._cache[page]
                 break
-            record = await self._record(place, self._after)
+            record = await self._record(page, self._after)
             if record is not None:
-                answer = record.state not in LOOKED_AT
+                answer = record.state not in FETCHED
                 break
-            origin = await self._record(place, self._before)
-            if origin is None or origin.parent is None:
+            earlier = await self._record(page, self._before)
+            if earlier is None or earlier.parent is None:
                 break
-            place = origin.parent
-        if len(self._kept) > MAX_KEPT:
-            self._kept.clear()
-        self._kept.update(dict.fromkeys(way, answer))
+            page = earlier.parent
+        if len(self._cache) > MAX_CACHED:
+            self._cache.clear()
+        self._cache.update(dict.fromkeys(path, answer))
         return answer
 
     async def _record(self, url: str, run: Run) -> UrlRecord | None:

@@ -1,1 +1,1 @@
-"""Runs."""
+"""Runs: start, control, status, progress and stalls."""

@@ -14,7 +14,7 @@ DISK_FULL = "the store accepts no writes: its disk is full"
 
 
 def missing_leader(newest: Term, now: float) -> str:
-    """Say that no keeper leads, and since when; empty if one does."""
+    """Return a text that says since when no keeper leads; empty if one does."""
     if newest.until > now:
         return ""
     if newest.epoch == 0:
@@ -42,9 +42,9 @@ async def _store_blockers(installation: Installation) -> list[Cause]:
 
 async def _cluster_blockers(installation: Installation) -> list[Cause]:
     leadership = installation.leadership
-    words = missing_leader(await leadership.newest(), leadership.now())
-    if words:
-        what = f"{words}: no request is leased"
+    reason = missing_leader(await leadership.newest(), leadership.now())
+    if reason:
+        what = f"{reason}: no request is leased"
         return [Cause("no_keeper", what, "start one with `smartspider keeper`")]
     serving, parts = await installation.count_serving()
     if serving == parts:
@@ -63,7 +63,7 @@ async def _cluster_blockers(installation: Installation) -> list[Cause]:
 
 
 def public_reason(why: FrontierUnavailable) -> str:
-    """Say why a frontier cannot be used and what to do, without its address: any client may read it."""
+    """Return why a frontier cannot be used and what to do, without its address, which is not public."""
     if isinstance(why, FrontierUnfit):
         return f"its Redis {why.reason} ({why.hint})"
     return "its Redis cannot be used (run `smartspider doctor` for the reason)"

@@ -1,4 +1,4 @@
-"""Which gates are closed to a run and why, as pure functions."""
+"""Closed gates of a run as causes of a stall. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from smartspider.views.times import format_time
 HOSTS_NAMED = 5
 
 ADVICE = {
-    "host_held": "wait, it is asked again by itself then; `smartspider host resume` lifts a hold of your own",
+    "host_held": "wait: requests resume by themselves; `smartspider host resume` ends a manual hold",
     "host_delay": "lower delay_s or raise rate_per_s of the run, if the host allows it",
-    "robots_delay": "its robots.txt asks for this; wait",
-    "adaptive_delay": "the host was in trouble; it gets faster by itself as answers are good",
-    "operator_delay": "somebody set this delay for the host; ask an admin",
-    "host_full": "raise per_host, or wait for slow answers",
-    "host_on_trial": "the host kept failing and gets one request at a time until it answers well",
-    "domain_full": "raise politeness.per_domain in the task, or wait for slow answers",
+    "robots_delay": "robots.txt of the host sets this delay; wait",
+    "adaptive_delay": "the host returned errors; the delay shrinks by itself as responses succeed",
+    "operator_delay": "an operator set this delay for the host; ask an admin",
+    "host_full": "raise per_host, or wait for slow responses",
+    "host_on_trial": "the host kept failing and gets one request at a time until one succeeds",
+    "domain_full": "raise politeness.per_domain in the task, or wait for slow responses",
 }
-"""What to do, by code."""
+"""Advice by code."""
 
 
 class ClosedGate(msgspec.Struct, frozen=True):
-    """A gate that lets nothing through, until when, and why."""
+    """A closed gate, when it opens, and why it is closed."""
 
     host: str
     code: str
@@ -35,7 +35,7 @@ class ClosedGate(msgspec.Struct, frozen=True):
 
 
 def closed_gates(gates: Sequence[GateStatus], now: float) -> list[ClosedGate]:
-    """The gates that let nothing of a run through now."""
+    """Return the gates that are closed to a run."""
     return [closed for gate in gates if (closed := _closed(gate, now)) is not None]
 
 
@@ -59,7 +59,7 @@ def _closed(gate: GateStatus, now: float) -> ClosedGate | None:
 
 
 def gate_causes(closed: Sequence[ClosedGate]) -> list[Cause]:
-    """One cause for each kind of closed gate, with the hosts it closes and when the first of them opens."""
+    """Return one cause for each kind of closed gate, with its hosts and the time the first one opens."""
     return [
         _cause(code, [one for one in closed if one.code == code]) for code in ADVICE if _has(closed, code)
     ]
@@ -75,6 +75,6 @@ def _cause(code: str, alike: Sequence[ClosedGate]) -> Cause:
     named = ", ".join(hosts) + (f" and {len(alike) - len(hosts)} more" if len(alike) > len(hosts) else "")
     until = format_time(first.until) if first.until else None
     verb = "waits" if len(alike) == 1 else "wait"
-    kinds = {"host_held": f"{named} {'is' if len(alike) == 1 else 'are'} held back"}
+    kinds = {"host_held": f"{named} {'is' if len(alike) == 1 else 'are'} on hold"}
     what = f"{kinds.get(code, f'{named} {verb}')} ({first.why})" + (f" until {until}" if until else "")
     return Cause(code, what, ADVICE[code], until, hosts)

@@ -1,7 +1,7 @@
-"""What can be done to a run: pause, resume, stop, cancel, retry.
+"""Control runs: pause, resume, stop, cancel, retry.
 
-A call that is in effect already changes nothing and is no error; one that makes no sense in the state of the
-run is refused with the reason.
+A call that is already in effect changes nothing. A call that the state of the run does not allow raises
+`NotAllowed`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from smartspider.core.runs.run import LIMIT, UNFINISHED, Run
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import owned_run
 from smartspider.services.runs.start import StartOptions, start_run
-from smartspider.services.runs.views import retried, started
+from smartspider.services.runs.views import retried_view, started_view
 from smartspider.views.runs import Retried, Started
 
-Which = Literal["failed", "all"]
+RetryScope = Literal["failed", "all"]
 
 
 async def pause(installation: Installation, principal: Principal, run_id: int) -> Started:
-    """Hand out nothing more for now; what is in flight is still stored."""
-    return started(await _pause(installation, principal, run_id))
+    """Pause a run; requests in flight are still stored."""
+    return started_view(await _pause(installation, principal, run_id))
 
 
 async def _pause(installation: Installation, principal: Principal, run_id: int) -> Run:
@@ -30,15 +30,15 @@ async def _pause(installation: Installation, principal: Principal, run_id: int) 
     if run.state == "paused":
         return run
     if run.state not in ("queued", "running"):
-        raise _impossible(run, "paused", _after_the_end(run))
+        raise _not_allowed(run, "paused", _hint(run))
     return await installation.store.set_state(
         run.id, "paused", f"paused by {principal.name}", actor=principal.name
     )
 
 
 async def resume(installation: Installation, principal: Principal, run_id: int) -> Started:
-    """Go on with a run that was paused or stopped: the workers take it up again."""
-    return started(await _resume(installation, principal, run_id))
+    """Resume a paused or stopped run."""
+    return started_view(await _resume(installation, principal, run_id))
 
 
 async def _resume(installation: Installation, principal: Principal, run_id: int) -> Run:
@@ -48,17 +48,17 @@ async def _resume(installation: Installation, principal: Principal, run_id: int)
     if run.state in ("queued", "running"):
         return run
     if run.state == "stopping":
-        raise _impossible(
+        raise _not_allowed(
             run, "resumed", f"{run.in_flight} requests are still in flight; try again in a moment"
         )
     if run.state not in ("paused", "stopped"):
-        raise _impossible(run, "resumed", _after_the_end(run))
+        raise _not_allowed(run, "resumed", _hint(run))
     return await installation.store.set_state(run.id, "queued", actor=principal.name)
 
 
 async def stop(installation: Installation, principal: Principal, run_id: int) -> Started:
-    """End a run after what is in flight; it can be resumed."""
-    return started(await _stop(installation, principal, run_id))
+    """Stop a run after the requests in flight; it can be resumed."""
+    return started_view(await _stop(installation, principal, run_id))
 
 
 async def _stop(installation: Installation, principal: Principal, run_id: int) -> Run:
@@ -66,7 +66,7 @@ async def _stop(installation: Installation, principal: Principal, run_id: int) -
     if run.state in ("stopping", "stopped"):
         return run
     if run.state not in UNFINISHED:
-        raise _impossible(run, "stopped", _after_the_end(run))
+        raise _not_allowed(run, "stopped", _hint(run))
     reason = f"stopped by {principal.name}"
     if run.state != "running":
         return await installation.store.set_state(run.id, "stopped", reason, actor=principal.name)
@@ -75,8 +75,8 @@ async def _stop(installation: Installation, principal: Principal, run_id: int) -
 
 
 async def cancel(installation: Installation, principal: Principal, run_id: int) -> Started:
-    """End a run for good; what is open closes as skipped."""
-    return started(await _cancel(installation, principal, run_id))
+    """Cancel a run for good; open requests are skipped."""
+    return started_view(await _cancel(installation, principal, run_id))
 
 
 async def _cancel(installation: Installation, principal: Principal, run_id: int) -> Run:
@@ -84,40 +84,40 @@ async def _cancel(installation: Installation, principal: Principal, run_id: int)
     if run.state == "cancelled":
         return run
     if run.state not in UNFINISHED:
-        raise _impossible(run, "cancelled", "it is over already")
+        raise _not_allowed(run, "cancelled", "it has already ended")
     return await installation.store.set_state(
         run.id, "cancelled", f"cancelled by {principal.name}", actor=principal.name
     )
 
 
 async def retry(
-    installation: Installation, principal: Principal, run_id: int, which: Which = "failed"
+    installation: Installation, principal: Principal, run_id: int, which: RetryScope = "failed"
 ) -> Retried:
-    """Fetch what failed once more in the same run, or everything in a new run of the same version."""
+    """Retry failed requests in the same run, or everything in a new run of the same version."""
     run = await owned_run(installation, principal, run_id)
     if which == "failed":
         count = await installation.store.retry(run.id, actor=principal.name)
-        return retried(await installation.store.get_run(run.id), count)
+        return retried_view(await installation.store.get_run(run.id), count)
     task = await installation.tasks.get(run.task_id)
     new = await start_run(
         installation, principal, task, StartOptions(version=run.task_version, started_by=f"retry:{run.id}")
     )
-    return retried(new, new.counters.total)
+    return retried_view(new, new.counters.total)
 
 
-def _impossible(run: Run, what: str, hint: str) -> NotAllowed:
-    because = f" ({run.reason})" if run.reason else ""
-    return NotAllowed(f"run {run.id} is {run.state}{because} and cannot be {what}", hint=hint)
+def _not_allowed(run: Run, what: str, hint: str) -> NotAllowed:
+    reason = f" ({run.reason})" if run.reason else ""
+    return NotAllowed(f"run {run.id} is {run.state}{reason} and cannot be {what}", hint=hint)
 
 
-def _after_the_end(run: Run) -> str:
-    """What somebody who wants to go on with a run may want instead."""
+def _hint(run: Run) -> str:
+    """Return what to do instead."""
     match run.state:
         case "completed" | "failed":
-            return "retry fetches what failed once more; start makes a new run"
+            return "retry its failed requests, or start a new run"
         case "cancelled":
-            return "cancelled is for good; start a new run"
+            return "a cancelled run cannot continue; start a new run"
         case "stopping" if run.reason.startswith(LIMIT):
-            return "it ends because of a limit; raise the limit in the task and start a new run"
+            return "it reached a limit; raise the limit in the task and start a new run"
         case _:
-            return "it is being stopped; resume goes on with it"
+            return "it is stopping; resume it afterwards"

@@ -1,4 +1,4 @@
-"""One crawl from the command line: which run it is, and what came of it."""
+"""Choose the run of a `crawl` command, and summarize it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from smartspider.core.runs.run import UNFINISHED, Run, RunState
 from smartspider.core.tasks import SYSTEM
 from smartspider.store.runs.store import RunStore
 
-WRITTEN: frozenset[RunState] = frozenset({"completed", "failed"})
-"""States in which the rows of a run are written to its outputs."""
+OUTPUT_STATES: frozenset[RunState] = frozenset({"completed", "failed"})
+"""States in which the output files of a run are written."""
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What came of a run: the object that `--json` prints."""
+    """The summary of a run, which `--json` prints."""
 
     run_id: str
     state: str
@@ -35,9 +35,9 @@ class Summary(msgspec.Struct, frozen=True):
 async def choose_run(
     store: RunStore, plan: Plan, *, fresh: bool, pending_output: Collection[int] = (), actor: str = SYSTEM
 ) -> tuple[Run, bool]:
-    """The run to work on, and whether it was begun before.
+    """Return the run to crawl and whether it is resumed.
 
-    `pending_output` are runs whose rows were asked for and never written: one that is over is gone back to for them.
+    A finished run in `pending_output` is returned again, because its output files were not written.
     """
     runs = await store.find_runs(plan.name)
     unfinished = [run for run in runs if run.state in UNFINISHED]
@@ -48,7 +48,7 @@ async def choose_run(
     elif (
         runs
         and runs[0].id in pending_output
-        and runs[0].state in WRITTEN
+        and runs[0].state in OUTPUT_STATES
         and runs[0].spec_hash == plan.spec_hash
     ):
         return runs[0], True
@@ -59,13 +59,13 @@ async def choose_run(
         raise NotAllowed(
             f"the task {plan.name!r} was edited since its unfinished run {run.id} began"
             f" ({run.counters.done} pages done, {run.counters.open} open)",
-            hint="add --fresh to drop that run and start anew, or restore the task file to go on with it",
+            hint="use --fresh to replace that run by a new one, or restore the task file to continue it",
         )
     return run, True
 
 
-def summarise(run: Run, duration_s: float, outputs: list[str]) -> Summary:
-    """The summary of a run as it stands."""
+def summarize(run: Run, duration_s: float, outputs: list[str]) -> Summary:
+    """Return the summary of a run."""
     counters = run.counters
     return Summary(
         run_id=str(run.id),

@@ -1,4 +1,4 @@
-"""How fast a run is and when it may be over, as pure functions of how it stands."""
+"""Speed and remaining time of a run, as pure functions of its progress."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 from smartspider.core.runs.run import UNFINISHED, Counters
 from smartspider.store.diagnostics.progress import HostQueue, RunProgress
 
-_SOONEST_S = 1.0
-"""Less time than this says nothing about a rate."""
+_MIN_SPAN_S = 1.0
+"""Minimum time span to compute a rate from."""
 
 
 class Eta(msgspec.Struct, frozen=True):
-    """Seconds until what is known now is fetched, and between which bounds; None: not to be told."""
+    """Estimated seconds until all open requests are fetched, with bounds; None if unknown."""
 
     eta_s: float | None = None
     low_s: float | None = None
@@ -22,44 +22,44 @@ class Eta(msgspec.Struct, frozen=True):
 
 
 def error_rate(counters: Counters) -> float:
-    """Failed requests among those that ended."""
+    """Return the share of failed requests among those that ended."""
     return round(counters.failed / counters.ended, 4) if counters.ended else 0.0
 
 
-def pages_per_s(standing: RunProgress) -> float:
-    """Requests that ended a second: lately while a run works, in all when it is over, none while it rests."""
-    run = standing.run
+def pages_per_s(progress: RunProgress) -> float:
+    """Return requests per second: recent for a running run, average for an ended one, 0 for a paused one."""
+    run = progress.run
     if run.state in ("running", "stopping"):
-        return round(_lately(standing), 3)
-    return round(_average(standing), 3) if run.state not in UNFINISHED else 0.0
+        return round(_recent_rate(progress), 3)
+    return round(_average_rate(progress), 3) if run.state not in UNFINISHED else 0.0
 
 
-def _lately(standing: RunProgress) -> float:
-    """Since the earlier mark, or since the run went on if that is later: nothing ended in between."""
-    since = standing.run.started_at or standing.run.created_at
-    count = standing.run.counters.ended
-    if standing.earlier is not None:
-        since, count = standing.earlier.at, count - standing.earlier.ended
-    elif standing.active_s:
-        since = standing.now - standing.active_s
-    seconds = standing.now - max(since, standing.resumed_at or 0.0)
-    return max(count, 0) / max(seconds, _SOONEST_S)
+def _recent_rate(progress: RunProgress) -> float:
+    """Return the rate since the earlier mark, or since the run was resumed if that is later."""
+    since = progress.run.started_at or progress.run.created_at
+    count = progress.run.counters.ended
+    if progress.earlier is not None:
+        since, count = progress.earlier.at, count - progress.earlier.ended
+    elif progress.active_s:
+        since = progress.now - progress.active_s
+    seconds = progress.now - max(since, progress.resumed_at or 0.0)
+    return max(count, 0) / max(seconds, _MIN_SPAN_S)
 
 
-def _average(standing: RunProgress) -> float:
-    return standing.run.counters.ended / standing.active_s if standing.active_s > 0.0 else 0.0
+def _average_rate(progress: RunProgress) -> float:
+    return progress.run.counters.ended / progress.active_s if progress.active_s > 0.0 else 0.0
 
 
-def eta(standing: RunProgress) -> Eta:
-    """From what is open, how fast the run was lately and in all, and what its gates let through at best."""
-    run = standing.run
+def eta(progress: RunProgress) -> Eta:
+    """Estimate from open requests, recent and average rate, and the minimum time that the gates need."""
+    run = progress.run
     if run.state not in UNFINISHED:
         return Eta(0.0, 0.0, 0.0)
     if run.state not in ("running", "stopping"):
         return Eta()
     left = run.in_flight if run.state == "stopping" else run.counters.open
-    floor_s = gates_need_s(standing.queues, standing.now) if run.state == "running" else 0.0
-    lately, average = _lately(standing), _average(standing)
+    floor_s = min_queue_s(progress.queues, progress.now) if run.state == "running" else 0.0
+    lately, average = _recent_rate(progress), _average_rate(progress)
     if left == 0:
         return Eta(0.0, 0.0, 0.0)
     rates = [rate for rate in (lately, average) if rate > 0.0]
@@ -70,8 +70,10 @@ def eta(standing: RunProgress) -> Eta:
     return Eta(round(likely, 1), round(min(needed), 1), round(max(needed), 1))
 
 
-def gates_need_s(queues: Sequence[HostQueue], now: float) -> float:
-    """Seconds that the slowest host needs for what is queued: its hold, and a delay from start to start."""
+def min_queue_s(queues: Sequence[HostQueue], now: float) -> float:
+    """Return the minimum seconds that the slowest host needs for its queue: its hold, and one delay per
+    request.
+    """
     return max(
         (
             max(queue.opens_at - now, 0.0) + (queue.queued - 1) * queue.delay_s

@@ -1,4 +1,4 @@
-"""Which run a call is about, how runs stand, and what became of their requests."""
+"""Runs: lists, status, metrics and requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smartspider.core.runs.run import Run, RunState
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
 from smartspider.services import dedup
-from smartspider.services.inputs import page_of, place_of
+from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.services.runs import views
 from smartspider.services.runs.blockers import NO_WORKER, find_blockers
 from smartspider.services.runs.lookup import newest_run
@@ -22,12 +22,12 @@ from smartspider.views.listed import Listed
 from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
 
 HOSTS_SHOWN = 20
-WORKED_ON = frozenset({"queued", "running", "stopping"})
+LIVE = frozenset({"queued", "running", "stopping"})
 
-SOON_S = 2.0
-"""Who starts a run does not wait for a server that is away."""
+BLOCKER_TIMEOUT_S = 2.0
+"""Starting a run does not wait longer for a server that is unavailable."""
 
-Standing = TypeVar("Standing", StatusView, MetricsView, Begun)
+RunStatusT = TypeVar("RunStatusT", StatusView, MetricsView, Begun)
 
 
 async def list_runs(
@@ -38,60 +38,62 @@ async def list_runs(
     cursor: str | None,
     limit: int,
 ) -> Listed[RunView]:
-    """Runs of a task or of all, in any state or one of these, newest first."""
+    """List runs of a task or of all tasks, optionally in some states, newest first."""
     found = await installation.store.list_runs(
-        task_id=None if task is None else task.id, states=states, before=place_of(cursor), limit=limit + 1
+        task_id=None if task is None else task.id, states=states, before=parse_cursor(cursor), limit=limit + 1
     )
     now = installation.clock.now()
-    return page_of(found, limit, lambda run: run.id, lambda run: views.run_view(run, now))
+    return to_page(found, limit, lambda run: run.id, lambda run: views.run_view(run, now))
 
 
-async def failures(
+async def list_failures(
     installation: Installation, run_id: int, *, cursor: str | None, limit: int
 ) -> Listed[FailureView]:
-    """Requests that were given up or could not be read, in the order they were found."""
+    """List requests that failed or could not be extracted, in the order they were found."""
     run = await installation.store.get_run(run_id)
-    found = await installation.store.failures(run.id, limit + 1, after=place_of(cursor) or 0)
-    return page_of(found, limit, lambda failure: failure.id, views.failure_view)
+    found = await installation.store.failures(run.id, limit + 1, after=parse_cursor(cursor) or 0)
+    return to_page(found, limit, lambda failure: failure.id, views.failure_view)
 
 
-async def pages(
+async def list_pages(
     installation: Installation, run_id: int, state: UrlState | None, *, cursor: str | None, limit: int
 ) -> Listed[PageView]:
-    """Every request the run knows, or those in a state, in the order they were found."""
+    """List requests of a run, optionally in one state, in the order they were found."""
     run = await installation.store.get_run(run_id)
-    found = await installation.store.pages(run.id, state=state, after=place_of(cursor) or 0, limit=limit + 1)
-    return page_of(found, limit, lambda page: page.id, views.page_view)
+    found = await installation.store.pages(
+        run.id, state=state, after=parse_cursor(cursor) or 0, limit=limit + 1
+    )
+    return to_page(found, limit, lambda page: page.id, views.page_view)
 
 
-async def status(installation: Installation, run_id: int) -> StatusView:
-    """How a run stands."""
-    standing = await installation.diagnostics.progress(run_id)
-    view = views.status_view(standing, await dedup.estimate_distinct(installation.filters, standing.run))
+async def get_status(installation: Installation, run_id: int) -> StatusView:
+    """Return the status of a run."""
+    progress = await installation.diagnostics.progress(run_id)
+    view = views.status_view(progress, await dedup.estimate_distinct(installation.filters, progress.run))
     return await _with_reason(installation, view)
 
 
-async def metrics(installation: Installation, run_id: int) -> MetricsView:
-    """How a run stands, host by host, worker by worker and step by step."""
-    situation = await installation.diagnostics.activity(run_id, HOSTS_SHOWN)
-    distinct = await dedup.estimate_distinct(installation.filters, situation.progress.run)
-    view = views.metrics_view(situation, await installation.store.step_counts(run_id), distinct)
+async def get_metrics(installation: Installation, run_id: int) -> MetricsView:
+    """Return the status of a run with its hosts, workers and steps."""
+    activity = await installation.diagnostics.activity(run_id, HOSTS_SHOWN)
+    distinct = await dedup.estimate_distinct(installation.filters, activity.progress.run)
+    view = views.metrics_view(activity, await installation.store.step_counts(run_id), distinct)
     return await _with_reason(installation, view)
 
 
-async def _with_reason(installation: Installation, view: Standing) -> Standing:
-    """What stops all runs is the reason of a live one that has none of its own: nobody can write it down."""
-    if view.reason or view.state not in WORKED_ON:
+async def _with_reason(installation: Installation, view: RunStatusT) -> RunStatusT:
+    """Show an installation-wide blocker as the reason of a live run without one. Computed, never stored."""
+    if view.reason or view.state not in LIVE:
         return view
     causes = await find_blockers(installation)
     return msgspec.structs.replace(view, reason=causes[0].what) if causes else view
 
 
-async def begun(installation: Installation, run: Run) -> Begun:
-    """A run that was started; its reason says what keeps it from moving on a cluster, if known soon."""
-    view = views.begun(run)
+async def get_begun(installation: Installation, run: Run) -> Begun:
+    """Return the view of a started run; its reason names what blocks it, if that is known in time."""
+    view = views.begun_view(run)
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(BLOCKER_TIMEOUT_S):
             view = await _with_reason(installation, view)
             if not view.reason and installation.is_cluster:
                 alive = [
@@ -101,19 +103,19 @@ async def begun(installation: Installation, run: Run) -> Begun:
     return view
 
 
-async def task_status(installation: Installation, task: TaskRecord) -> StatusView:
-    """How the newest run of a task stands; a task without one is `created`."""
+async def get_task_status(installation: Installation, task: TaskRecord) -> StatusView:
+    """Return the status of the newest run of a task; without a run the state is `created`."""
     run = await newest_run(installation.store, task.id)
-    return views.status_without_run(task) if run is None else await status(installation, run.id)
+    return views.status_without_run(task) if run is None else await get_status(installation, run.id)
 
 
-async def task_metrics(installation: Installation, task: TaskRecord) -> MetricsView:
-    """The same, host by host and worker by worker."""
+async def get_task_metrics(installation: Installation, task: TaskRecord) -> MetricsView:
+    """Return the metrics of the newest run of a task."""
     run = await newest_run(installation.store, task.id)
-    return views.metrics_without_run(task) if run is None else await metrics(installation, run.id)
+    return views.metrics_without_run(task) if run is None else await get_metrics(installation, run.id)
 
 
-async def receipt(installation: Installation, run_id: int) -> ReceiptView:
-    """How a run treated its hosts."""
+async def get_receipt(installation: Installation, run_id: int) -> ReceiptView:
+    """Return the politeness receipt of a run."""
     await installation.store.get_run(run_id)
     return views.receipt_view(run_id, await installation.store.receipt(run_id))

@@ -1,4 +1,4 @@
-"""Starting a run of a task that is kept."""
+"""Start runs of stored tasks."""
 
 from __future__ import annotations
 
@@ -12,61 +12,62 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
-from smartspider.services.runs.compiled import compile_plan
+from smartspider.services.plans import compile_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 
 
 class StartOptions(msgspec.Struct, frozen=True):
-    """How a run is to be started."""
+    """Options of a new run."""
 
     version: int | None = None
-    """Of the task; None: the newest."""
+    """Version of the task; None: the newest."""
     overlap: bool = False
-    """Also while another run of the task is not over."""
+    """Allow it while another run of the task is unfinished."""
     tuning: Tuning = Tuning()
     started_by: str = ""
-    """What made it, where that is not the one who acts."""
+    """The trigger, such as a schedule, if it is not the principal."""
 
 
 async def start_run(
-    installation: Installation, principal: Principal, task: TaskRecord, order: StartOptions = StartOptions()
+    installation: Installation, principal: Principal, task: TaskRecord, options: StartOptions = StartOptions()
 ) -> Run:
-    """A new run of a task, queued for the workers.
+    """Create a run of a task, queued for the workers.
 
-    Raises `Conflict` while another one is not over, `NotBuilt`, `TaskInvalid` and `PrivateAddress` for what
-    could not be run.
+    Raises `Conflict` while another run is unfinished, and `NotBuilt`, `TaskInvalid` or `PrivateAddress` if
+    the task
+    cannot run here.
     """
     require(principal, "runs", "write", owner=task.owner)
     if task.is_deleted:
-        raise NotFound(f"the task {task.name!r} is deleted", hint="create it anew")
-    version = await installation.tasks.version(task.id, order.version or task.version)
+        raise NotFound(f"the task {task.name!r} is deleted", hint="create it again")
+    version = await installation.tasks.version(task.id, options.version or task.version)
     plan = runnable_plan(version, installation.policy)
     run = await installation.store.create_run(
         plan,
         actor=principal.name,
         version=version.number,
-        is_only=not order.overlap,
-        started_by=order.started_by,
+        is_only=not options.overlap,
+        started_by=options.started_by,
     )
-    if not order.tuning.is_empty:
-        run = await installation.store.tune(run.id, order.tuning, actor=principal.name)
+    if not options.tuning.is_empty:
+        run = await installation.store.tune(run.id, options.tuning, actor=principal.name)
     return run
 
 
 async def newest_plan(installation: Installation, task: TaskRecord) -> Plan:
-    """Return the plan of the newest version of a task; raise what keeps it from running here."""
+    """Return the plan of the newest version of a task; raise if it cannot run here."""
     version = await installation.tasks.version(task.id, task.version)
     return runnable_plan(version, installation.policy)
 
 
 def runnable_plan(version: TaskVersion, policy: AddressPolicy) -> Plan:
-    """The plan of a version, when it can be run here."""
+    """Return the plan of a version; raise if it cannot run here."""
     plan = compile_task(parse_task(msgspec.json.decode(version.spec)))
     compile_plan(plan)
     for entry in plan.entries:
         refusal = policy.refuse_url(entry.url)
         if refusal is not None:
             raise refusal
-    # To the byte as it was kept, also when it was written by an earlier version of this program.
+    # Keep the stored bytes, even if an earlier version of this program wrote them.
     return msgspec.structs.replace(plan, spec=version.spec, spec_hash=version.spec_hash)

@@ -1,4 +1,4 @@
-"""The knobs of a run as they are turned now, and turning them."""
+"""Show and change the settings of a live run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from smartspider.views.runs import KnobsView, TunedView, Turned
 _tuning = msgspec.json.Decoder(Tuning)
 
 
-def knobs_of(run: Run) -> KnobsView:
-    """What the task says, and over it what was turned since."""
+def run_knobs(run: Run) -> KnobsView:
+    """Return the settings of a run: those of its task, with later changes applied."""
     knobs = _task_knobs(run.spec)
     if run.tuning is None:
         return knobs
     tuning = _tuning.decode(run.tuning)
-    turned = {
+    changed = {
         name: value
         for part in (tuning, tuning.limits)
         for name in part.__struct_fields__
         if name in KnobsView.__struct_fields__ and (value := getattr(part, name)) is not msgspec.UNSET
     }
-    return msgspec.structs.replace(knobs, **turned)
+    return msgspec.structs.replace(knobs, **changed)
 
 
 @lru_cache(maxsize=256)
@@ -54,7 +54,7 @@ def _task_knobs(spec: bytes) -> KnobsView:
 
 
 def parse_tuning(arguments: TuningArguments) -> Tuning:
-    """Validate settings to change, as the task file does; raise `TaskInvalid`."""
+    """Validate changed settings like the task file; raise `TaskInvalid`."""
     from pydantic import ValidationError
 
     from smartspider.taskfile.model.tuning import Knobs
@@ -67,16 +67,16 @@ def parse_tuning(arguments: TuningArguments) -> Tuning:
 
 
 async def tune(installation: Installation, principal: Principal, run_id: int, tuning: Tuning) -> TunedView:
-    """Turn knobs of a run that is not over; what that replaced."""
+    """Change settings of an unfinished run; return what changed."""
     run = await owned_run(installation, principal, run_id)
     if tuning.is_empty:
         raise RequestInvalid(
-            "no knob is named", hint="name one: concurrency, delay_s, rate_per_s, limits, ..."
+            "no setting is given", hint="give one: concurrency, delay_s, rate_per_s, limits, ..."
         )
     if run.state not in UNFINISHED:
-        raise NotAllowed(f"run {run.id} is {run.state}, so its knobs turn nothing", hint="start a new run")
-    before = knobs_of(run)
-    after = knobs_of(await installation.store.tune(run.id, tuning, actor=principal.name))
+        raise NotAllowed(f"run {run.id} is {run.state} and cannot be tuned", hint="start a new run")
+    before = run_knobs(run)
+    after = run_knobs(await installation.store.tune(run.id, tuning, actor=principal.name))
     changed = {
         name: Turned(old, new)
         for name in KnobsView.__struct_fields__

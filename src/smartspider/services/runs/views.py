@@ -1,4 +1,4 @@
-"""Runs, made ready to be told."""
+"""Views of runs and their requests."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from smartspider.views.times import format_time
 
 
 def run_view(run: Run, now: float) -> RunView:
-    """A run in a list."""
+    """Return the view of a run in a list."""
     return RunView(**_head(run, now))
 
 
-def status_view(standing: RunProgress, distinct: DistinctUrls = DistinctUrls()) -> StatusView:
-    """How a run stands."""
-    eta = progress.eta(standing)
+def status_view(run_progress: RunProgress, distinct: DistinctUrls = DistinctUrls()) -> StatusView:
+    """Return the status of a run."""
+    eta = progress.eta(run_progress)
     return StatusView(
-        **_head(standing.run, standing.now),
-        pages_per_s=progress.pages_per_s(standing),
+        **_head(run_progress.run, run_progress.now),
+        pages_per_s=progress.pages_per_s(run_progress),
         eta_s=eta.eta_s,
         eta_low_s=eta.low_s,
         eta_high_s=eta.high_s,
-        running_workers=standing.workers,
+        running_workers=run_progress.workers,
         distinct_estimate=distinct.of_run,
         task_distinct_estimate=distinct.of_task,
         distinct_error=distinct.error,
@@ -62,7 +62,7 @@ def status_view(standing: RunProgress, distinct: DistinctUrls = DistinctUrls()) 
 
 
 def status_without_run(task: TaskRecord) -> StatusView:
-    """How a task stands that was never started."""
+    """Return the status of a task without a run."""
     return StatusView(
         **_counted(Counters(), in_flight=0),
         id=None,
@@ -89,37 +89,39 @@ def status_without_run(task: TaskRecord) -> StatusView:
 
 
 def metrics_view(
-    situation: RunActivity, steps: Mapping[str, StepCount], distinct: DistinctUrls = DistinctUrls()
+    activity: RunActivity, steps: Mapping[str, StepCount], distinct: DistinctUrls = DistinctUrls()
 ) -> MetricsView:
-    """How a run stands, host by host, worker by worker and step by step."""
+    """Return the status of a run with its hosts, workers and steps."""
     return MetricsView(
-        **msgspec.structs.asdict(status_view(situation.progress, distinct)),
-        hosts=[host_view(gate, situation.progress.now) for gate in situation.gates],
-        workers=[WorkerShare(share.worker, share.node, share.in_flight) for share in situation.shares],
-        knobs=_knobs(situation.progress.run),
+        **msgspec.structs.asdict(status_view(activity.progress, distinct)),
+        hosts=[host_view(gate, activity.progress.now) for gate in activity.gates],
+        workers=[WorkerShare(share.worker, share.node, share.in_flight) for share in activity.shares],
+        knobs=_knobs(activity.progress.run),
         steps={name: StepView(**msgspec.structs.asdict(count)) for name, count in steps.items()},
     )
 
 
 def _knobs(run: Run) -> KnobsView | None:
-    """The knobs of a run; None: its task cannot be read today."""
-    from smartspider.services.runs.tuning import knobs_of  # which brings all that task files are checked with
+    """Return the settings of a run; None if this version cannot read its task."""
+    from smartspider.services.runs.tuning import (
+        run_knobs,  # imports the task-file validation
+    )
 
     try:
-        return knobs_of(run)
+        return run_knobs(run)
     except TaskInvalid:
         return None
 
 
 def metrics_without_run(task: TaskRecord) -> MetricsView:
-    """The same of a task that was never started."""
+    """Return the metrics of a task without a run."""
     return MetricsView(
         **msgspec.structs.asdict(status_without_run(task)), hosts=[], workers=[], knobs=None, steps={}
     )
 
 
 def host_view(gate: GateStatus, now: float) -> HostView:
-    """A gate a run stands at."""
+    """Return the view of a gate of a run."""
     return HostView(
         host=gate.host,
         queued=gate.queued,
@@ -131,13 +133,13 @@ def host_view(gate: GateStatus, now: float) -> HostView:
     )
 
 
-def started(run: Run) -> Started:
-    """A run that was told to do something."""
+def started_view(run: Run) -> Started:
+    """Return the view of a run after a control operation."""
     return Started(str(run.id), str(run.task_id), run.state, run.reason)
 
 
-def begun(run: Run) -> Begun:
-    """A run that was started, with what may surprise."""
+def begun_view(run: Run) -> Begun:
+    """Return the view of a started run, with warnings about its task."""
     from smartspider.taskfile.checks import find_cautions  # as above
     from smartspider.taskfile.load import parse_task
 
@@ -145,19 +147,19 @@ def begun(run: Run) -> Begun:
     return Begun(str(run.id), str(run.task_id), run.state, run.reason, warnings)
 
 
-def retried(run: Run, requests: int) -> Retried:
-    """A run that tries again, and how many requests it fetches once more."""
+def retried_view(run: Run, requests: int) -> Retried:
+    """Return the view of a retried run with the number of requests."""
     return Retried(str(run.id), str(run.task_id), run.state, run.reason, requests)
 
 
 def failure_view(failure: FailedRequest) -> FailureView:
-    """A request that ended in failure."""
+    """Return the view of a failed request."""
     url, reason = without_userinfo(failure.url), without_userinfo(failure.reason)
     return FailureView(str(failure.id), url, failure.state, reason)
 
 
 def page_view(row: UrlRow) -> PageView:
-    """A request of a run."""
+    """Return the view of a request."""
     return PageView(
         id=str(row.id),
         url=without_userinfo(row.url),
@@ -174,7 +176,7 @@ def page_view(row: UrlRow) -> PageView:
 
 
 def receipt_view(run_id: int, hosts: list[HostReceipt]) -> ReceiptView:
-    """How a run treated its hosts."""
+    """Return the politeness receipt of a run."""
     return ReceiptView(
         run_id=str(run_id),
         requests=sum(host.requests for host in hosts),

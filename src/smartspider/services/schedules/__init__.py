@@ -1,1 +1,1 @@
-"""Schedules."""
+"""Schedules and their firings."""

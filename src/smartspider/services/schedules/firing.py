@@ -1,4 +1,4 @@
-"""What becomes of a schedule that is due, and of a run of it that failed. Called by the keeper alone."""
+"""Fire schedules that are due, and retry failed runs of schedules. Called by the keeper only."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from smartspider.services.runs.start import newest_plan
 from smartspider.store.schedules import ACTIVE, DueFiring
 from smartspider.taskfile.timing import Backlog, backlog
 
-LOOK_S = 5.0
-"""How often to look whether the run that a queued one waits for is over."""
-_TRIES = 5
+POLL_S = 5.0
+"""How often to check whether the active run that a queued firing waits for has ended."""
+_ATTEMPTS = 5
 
 
 async def fire_due(installation: Installation, schedule: ScheduleRecord, *, epoch: int) -> Firing | None:
-    """Deal with a schedule whose time has come; None when it waits, or somebody else dealt with it."""
-    for _ in range(_TRIES):
+    """Fire a schedule that is due; return None if it waits or another process fired it."""
+    for _ in range(_ATTEMPTS):
         due = await _decide(installation, schedule)
         if due is None:
-            await installation.schedules.postpone(schedule.id, installation.clock.now() + LOOK_S, epoch=epoch)
+            await installation.schedules.postpone(schedule.id, installation.clock.now() + POLL_S, epoch=epoch)
             return None
         try:
             return await installation.schedules.fire(due, epoch=epoch)
         except LeadershipLost:
             raise
-        except Conflict:  # a run was started meanwhile, or the task was changed: decide anew
+        except Conflict:  # a run was started or the task was changed meanwhile: decide again
             continue
     return None
 
 
 async def _decide(installation: Installation, schedule: ScheduleRecord) -> DueFiring | None:
-    """What to make of the times that have come; None: wait for the run that is active."""
+    """Decide the outcome of the due times; None: wait for the active run."""
     rule = schedule.rule
     now = max(installation.clock.now(), schedule.run_at or 0.0)
     times = backlog(schedule.id, rule, schedule.next_fire_at or now, now)
@@ -45,7 +45,9 @@ async def _decide(installation: Installation, schedule: ScheduleRecord) -> DueFi
         due_at = max(due_at, await _free_since(installation, schedule.task_id))
     late_s = now - due_at
     if late_s > rule.misfire_s:
-        return _without_run(schedule, times, "missed", f"it came {late_s:.0f} s too late to be started")
+        return _without_run(
+            schedule, times, "missed", f"it was {late_s:.0f} s late, more than its misfire time allows"
+        )
     if active and rule.overlap == "skip":
         return _without_run(schedule, times, "skipped", f"run {active[0].id} is {active[0].state}")
     return await _start(installation, schedule, times, active if rule.overlap == "cancel" else [])
@@ -60,7 +62,7 @@ async def _start(
     except SmartSpiderError as error:
         return _without_run(schedule, times, "failed", error.message)
     return DueFiring(
-        *(schedule.id, times.fire_at, "started", _passed(times)),
+        *(schedule.id, times.fire_at, "started", _passed_text(times)),
         plan=plan,
         version=task.version,
         cancels=[run.id for run in cancels],
@@ -70,31 +72,31 @@ async def _start(
 
 
 def _without_run(schedule: ScheduleRecord, times: Backlog, outcome: str, reason: str) -> DueFiring:
-    told = "; ".join(filter(None, (reason, _passed(times))))
-    return DueFiring(schedule.id, times.fire_at, outcome, told, next_fire_at=times.next_at)  # type: ignore[arg-type]  # one of the outcomes
+    text = "; ".join(filter(None, (reason, _passed_text(times))))
+    return DueFiring(schedule.id, times.fire_at, outcome, text, next_fire_at=times.next_at)  # type: ignore[arg-type]  # one of the outcomes
 
 
-def _passed(times: Backlog) -> str:
+def _passed_text(times: Backlog) -> str:
     if not times.passed:
         return ""
-    return f"{times.passed} earlier time{'s were' if times.passed > 1 else ' was'} left out"
+    return f"{times.passed} earlier time{'s were' if times.passed > 1 else ' was'} skipped"
 
 
 async def _free_since(installation: Installation, task_id: int) -> float:
-    """When the newest run of a task ended; what waited for it is not late before that."""
+    """Return when the newest run of a task ended: a queued firing is not late before that."""
     newest = await newest_run(installation.store, task_id)
     return 0.0 if newest is None else newest.finished_at or 0.0
 
 
 async def retry_failed(installation: Installation, *, epoch: int) -> int:
-    """Try again what failed of watched firings, when its time has come; how many were tried."""
+    """Retry failed runs of watched firings that are due; return their number."""
     tried = 0
     for firing in await installation.schedules.watched(limit=1000):
-        tried += await _look_after(installation, firing, epoch)
+        tried += await _retry_firing(installation, firing, epoch)
     return tried
 
 
-async def _look_after(installation: Installation, firing: Firing, epoch: int) -> bool:
+async def _retry_firing(installation: Installation, firing: Firing, epoch: int) -> bool:
     try:
         schedule = await installation.schedules.get(firing.schedule_id)
         run = await installation.store.get_run(firing.run_id or 0)
@@ -107,20 +109,20 @@ async def _look_after(installation: Installation, firing: Firing, epoch: int) ->
         return False
     if (run.finished_at or 0.0) + schedule.rule.retry_delay_s > installation.clock.now():
         return False
-    return await _try_again(installation, schedule, firing, run, epoch)
+    return await _start_retry(installation, schedule, firing, run, epoch)
 
 
-async def _try_again(
+async def _start_retry(
     installation: Installation, schedule: ScheduleRecord, firing: Firing, run: Run, epoch: int
 ) -> bool:
-    number = f"try {firing.tries + 2} of {schedule.rule.retries + 1}"
+    attempt = f"attempt {firing.tries + 2} of {schedule.rule.retries + 1}"
     if run.state == "completed":
-        reason = f"{number}: {run.counters.failed} requests of run {run.id} failed"
+        reason = f"{attempt}: {run.counters.failed} requests of run {run.id} failed"
         if await installation.schedules.retry(firing, epoch=epoch, reason=reason) is None:
             return False
         try:
             await installation.store.retry(run.id, actor=f"schedule:{schedule.id}")
-        except NotAllowed:  # nothing of it can be fetched again
+        except NotAllowed:  # none of its requests can be retried
             await installation.schedules.unwatch(firing, epoch=epoch)
         return True
     try:
@@ -129,13 +131,13 @@ async def _try_again(
     except SmartSpiderError:
         await installation.schedules.unwatch(firing, epoch=epoch)
         return False
-    reason = f"{number}: run {run.id} failed: {run.reason}"[:500]
+    reason = f"{attempt}: run {run.id} failed: {run.reason}"[:500]
     try:
         again = await installation.schedules.retry(
             firing, epoch=epoch, reason=reason, plan=plan, version=task.version
         )
     except LeadershipLost:
         raise
-    except Conflict:  # another run of the task is active: later
+    except Conflict:  # another run of the task is active: retry later
         return False
     return again is not None

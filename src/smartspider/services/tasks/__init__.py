@@ -1,1 +1,1 @@
-"""Tasks."""
+"""Tasks and their versions."""

@@ -1,4 +1,4 @@
-"""Task files as they are sent: keys and values, or text that is read when it is needed."""
+"""Task files as they are sent: keys and values, or text that is parsed when it is needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TaskDocument:
 TaskSource = Mapping[str, Any] | str | bytes | msgspec.Raw | TaskDocument
 
 
-def document_of(task: TaskSource) -> object:
+def read_task_source(task: TaskSource) -> object:
     """Return the keys and values of a task; raise `TaskInvalid` for text that cannot be read."""
     if isinstance(task, TaskDocument):
         return task.value()

@@ -1,21 +1,21 @@
-"""Keeping what somebody wrote: the task, and the schedule that stands in it."""
+"""Save tasks together with the schedules they define."""
 
 from __future__ import annotations
 
 from smartspider.core.access import Principal
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
-from smartspider.services.schedules.schedules import follow_task
+from smartspider.services.schedules.schedules import sync_task_schedule
 from smartspider.services.tasks import tasks, views
-from smartspider.services.tasks.checking import Checked
+from smartspider.services.tasks.checks import CheckedTask
 from smartspider.services.tasks.tasks import Applied
 from smartspider.views.tasks import TaskSaved
 
 
 async def create(
-    installation: Installation, principal: Principal, checked: Checked, note: str = ""
+    installation: Installation, principal: Principal, checked: CheckedTask, note: str = ""
 ) -> TaskSaved:
-    """A new task, which belongs to who made it."""
+    """Create a task, owned by the principal."""
     applied = await tasks.create(installation.tasks, checked.spec, principal, note)
     return await _saved(installation, principal, applied, checked)
 
@@ -24,12 +24,14 @@ async def change(
     installation: Installation,
     principal: Principal,
     task: TaskRecord,
-    checked: Checked,
+    checked: CheckedTask,
     *,
     expected: int | None = None,
     note: str = "",
 ) -> TaskSaved:
-    """Another version of a task, unless it is the same; `Outdated` when it is not what was expected."""
+    """Save a new version of a task if it differs; raise `Outdated` if `expected` is not the
+    newest version.
+    """
     applied = await tasks.change(
         installation.tasks, task, checked.spec, principal, expected=expected, note=note
     )
@@ -37,7 +39,7 @@ async def change(
 
 
 async def _saved(
-    installation: Installation, principal: Principal, applied: Applied, checked: Checked
+    installation: Installation, principal: Principal, applied: Applied, checked: CheckedTask
 ) -> TaskSaved:
-    await follow_task(installation, applied.task.id, actor=principal.name)
+    await sync_task_schedule(installation, applied.task.id, actor=principal.name)
     return views.saved(applied, checked.warnings)

@@ -1,4 +1,4 @@
-"""What two versions of a task differ in, path by path."""
+"""Differences of two versions of a task, by path."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Literal
 import msgspec
 
 _MAX_DEPTH = 100
-"""Below this, values are compared as a whole."""
+"""Deeper values are compared as a whole."""
 _PLAIN = re.compile(r"[\w-]+")
 
 _encode = msgspec.json.Encoder().encode
 
 
 class SpecChange(msgspec.Struct, frozen=True):
-    """One place where two specs differ. Of `reordered`, before and after are the keys; their order is that of
+    """A difference at one path. For `reordered`, before and after are the keys, whose order is that of the
     columns.
     """
 
@@ -27,7 +27,7 @@ class SpecChange(msgspec.Struct, frozen=True):
 
 
 def diff_specs(before: bytes, after: bytes) -> list[SpecChange]:
-    """From one spec to another: what was added, removed and changed, in the order of the later one."""
+    """Return the differences in the order of the later spec."""
     return list(_compare("", msgspec.json.decode(before), msgspec.json.decode(after), _MAX_DEPTH))
 
 
@@ -36,7 +36,7 @@ def _compare(path: str, before: Any, after: Any, depth: int) -> Iterator[SpecCha
         yield from _compare_objects(path, before, after, depth - 1)
     elif depth and isinstance(before, list) and isinstance(after, list):
         yield from _compare_lists(path, before, after, depth - 1)
-    elif _encode(before) != _encode(after):  # which tells 1 from 1.0 and from true
+    elif _encode(before) != _encode(after):  # distinguishes 1, 1.0 and true
         yield SpecChange("changed", path, before, after)
 
 
@@ -51,13 +51,13 @@ def _compare_objects(
     for key, value in before.items():
         if key not in after:
             yield SpecChange("removed", _below(path, key), before=value)
-    kept, stayed = [key for key in before if key in after], [key for key in after if key in before]
-    if kept != stayed:
-        yield SpecChange("reordered", path, kept, stayed)
+    old_order, new_order = [key for key in before if key in after], [key for key in after if key in before]
+    if old_order != new_order:
+        yield SpecChange("reordered", path, old_order, new_order)
 
 
 def _compare_lists(path: str, before: list[Any], after: list[Any], depth: int) -> Iterator[SpecChange]:
-    """What both begin and end with is left aside, so that one that was put in shows as one."""
+    """Skip the common head and tail, so that an inserted element shows as one change."""
     old, new = [_encode(each) for each in before], [_encode(each) for each in after]
     first = 0
     while first < min(len(old), len(new)) and old[first] == new[first]:
@@ -66,12 +66,12 @@ def _compare_lists(path: str, before: list[Any], after: list[Any], depth: int) -
     while tail < min(len(old), len(new)) - first and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     paired = min(len(old), len(new)) - tail
-    for place in range(first, paired):
-        yield from _compare(f"{path}[{place}]", before[place], after[place], depth)
-    for place in range(paired, len(new) - tail):
-        yield SpecChange("added", f"{path}[{place}]", after=after[place])
-    for place in range(paired, len(old) - tail):
-        yield SpecChange("removed", f"{path}[{place}]", before=before[place])
+    for index in range(first, paired):
+        yield from _compare(f"{path}[{index}]", before[index], after[index], depth)
+    for index in range(paired, len(new) - tail):
+        yield SpecChange("added", f"{path}[{index}]", after=after[index])
+    for index in range(paired, len(old) - tail):
+        yield SpecChange("removed", f"{path}[{index}]", before=before[index])
 
 
 def _below(path: str, key: str) -> str:

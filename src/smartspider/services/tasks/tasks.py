@@ -1,4 +1,4 @@
-"""Keeping tasks: created, changed, looked back at."""
+"""Tasks: find, create, change, delete; and their history."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from smartspider.core.access import Principal, require
 from smartspider.core.errors import Conflict, NotFound, Outdated, Problem, RequestInvalid, TaskInvalid
 from smartspider.core.tasks import MAX_NOTE, TaskRecord, TaskSpec, TaskVersion
 from smartspider.installation.installation import Installation
-from smartspider.services.inputs import check_text, is_number
+from smartspider.services.inputs import check_text, is_id
 from smartspider.services.tasks.spec_diff import SpecChange, diff_specs
 from smartspider.store.tasks import TaskStore
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """What came of applying a task, and what changed since the version before."""
+    """The outcome of saving a task, with the changes since the previous version."""
 
     status: Literal["created", "changed", "unchanged"]
     task: TaskRecord
@@ -26,16 +26,16 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """A version of a task, and what changed since the one before; nothing for the first."""
+    """A version of a task, with the changes since the previous one."""
 
     version: TaskVersion
     changes: list[SpecChange]
 
 
 async def find_task(installation: Installation, text: str, *, or_deleted: bool = False) -> TaskRecord:
-    """The task with an id or a name, as paths and queries have them; a deleted one only by its id."""
-    if is_number(text):
-        with suppress(NotFound):  # then it may be a name
+    """Return the task with an id or a name; a deleted one only by its id."""
+    if is_id(text):
+        with suppress(NotFound):  # it may be a name
             task = await installation.tasks.get(int(text))
             if or_deleted or not task.is_deleted:
                 return task
@@ -43,19 +43,19 @@ async def find_task(installation: Installation, text: str, *, or_deleted: bool =
         return await installation.tasks.get(text)
     except NotFound:
         raise NotFound(
-            f"there is no task {text[:100]!r}", hint="`smartspider task list` shows all tasks"
+            f"there is no task {text[:100]!r}", hint="list all tasks with `smartspider task list`"
         ) from None
 
 
 async def find_own_task(installation: Installation, text: str, principal: Principal) -> TaskRecord:
-    """A task that the principal may change; raises `Forbidden` before anything else is looked at."""
+    """Return a task that the principal may change; raise `Forbidden`."""
     task = await find_task(installation, text)
     require(principal, "tasks", "write", owner=task.owner)
     return task
 
 
 async def create(tasks: TaskStore, spec: TaskSpec, principal: Principal, note: str = "") -> Applied:
-    """A new task, which belongs to who made it."""
+    """Create a task, owned by the principal."""
     require(principal, "tasks", "write")
     _check_note(note)
     return Applied("created", await tasks.create(spec, actor=principal.name, note=note), [])
@@ -70,13 +70,15 @@ async def change(
     expected: int | None = None,
     note: str = "",
 ) -> Applied:
-    """Another version of a task, unless it is the same; `Outdated` when it is not what was expected."""
+    """Save a new version of a task if it differs; raise `Outdated` if `expected` is not the
+    newest version.
+    """
     require(principal, "tasks", "write", owner=task.owner)
     _check_note(note)
     if spec.name != task.name:
-        problem = Problem("name", f"the task is called {task.name!r}, and a task keeps its name")
+        problem = Problem("name", f"the task is named {task.name!r}, and a task cannot be renamed")
         raise TaskInvalid(
-            f"the task {task.name!r} cannot become {spec.name!r}",
+            f"the task {task.name!r} cannot be renamed to {spec.name!r}",
             (problem,),
             hint="create a task with the new name",
         )
@@ -116,15 +118,13 @@ def _tagged_versions(header: str) -> set[int]:
 def _check_note(note: str) -> None:
     check_text("note", note)
     if len(note) > MAX_NOTE:
-        raise RequestInvalid(
-            f"the note has {len(note)} characters", hint=f"{MAX_NOTE} is the most it may have"
-        )
+        raise RequestInvalid(f"the note has {len(note)} characters", hint=f"use at most {MAX_NOTE}")
 
 
 async def history(
     tasks: TaskStore, task: TaskRecord, *, before: int | None = None, limit: int = 20
 ) -> list[Revision]:
-    """Versions of a task, newest first, each with what it changed."""
+    """Return versions of a task with their changes, newest first."""
     found = await tasks.versions(task.id, before=before, limit=limit + 1)
     revisions = [
         Revision(version, diff_specs(older.spec, version.spec)) for version, older in pairwise(found)
@@ -135,7 +135,7 @@ async def history(
 
 
 async def revision(tasks: TaskStore, task: TaskRecord, number: int) -> Revision:
-    """One version of a task, with what it changed."""
+    """Return one version of a task with its changes."""
     found = await tasks.versions(task.id, before=number + 1, limit=2)
     if not found or found[0].number != number:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""Tasks and their versions as they are told."""
+"""Views of tasks and their versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import Problem
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
-from smartspider.services.inputs import page_of, place_of
+from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.services.runs.lookup import newest_run
 from smartspider.services.tasks.masking import mask_changes, mask_secrets, may_see_secrets
 from smartspider.services.tasks.spec_diff import SpecChange
@@ -32,16 +32,16 @@ from smartspider.views.times import format_time
 
 
 async def list_tasks(tasks: TaskStore, name: str = "", *, cursor: str | None, limit: int) -> Listed[TaskLine]:
-    """Tasks in the order they were created; with `name` those whose names begin so, by name."""
+    """List tasks, oldest first; with `name`, those with this prefix by name."""
     if name:
         found = await tasks.find_named(name, after=cursor or "", limit=limit + 1)
-        return page_of(found, limit, lambda task: task.name, _line)
-    found = await tasks.find(after=place_of(cursor) or 0, limit=limit + 1)
-    return page_of(found, limit, lambda task: task.id, _line)
+        return to_page(found, limit, lambda task: task.name, _line)
+    found = await tasks.find(after=parse_cursor(cursor) or 0, limit=limit + 1)
+    return to_page(found, limit, lambda task: task.id, _line)
 
 
 async def show(installation: Installation, principal: Principal, task: TaskRecord) -> TaskView:
-    """A task as it stands, with its newest run. Secrets in it are shown to who may change it."""
+    """Return a task with its newest run; secrets are masked unless the principal may change the task."""
     version = await installation.tasks.version(task.id, task.version)
     run = await newest_run(installation.store, task.id)
     return TaskView(
@@ -57,14 +57,14 @@ async def show(installation: Installation, principal: Principal, task: TaskRecor
 async def list_versions(
     tasks: TaskStore, principal: Principal, task: TaskRecord, *, cursor: str | None, limit: int
 ) -> Listed[VersionLine]:
-    """Versions of a task, newest first, each with what it changed."""
-    found = await history(tasks, task, before=place_of(cursor), limit=limit + 1)
+    """List versions of a task with their changes, newest first."""
+    found = await history(tasks, task, before=parse_cursor(cursor), limit=limit + 1)
     shown = partial(_version_line, task, in_full=may_see_secrets(principal, task))
-    return page_of(found, limit, lambda one: one.version.number, shown)
+    return to_page(found, limit, lambda one: one.version.number, shown)
 
 
 async def show_version(tasks: TaskStore, principal: Principal, task: TaskRecord, number: int) -> VersionView:
-    """A version with the task as it was."""
+    """Return a version with its spec."""
     in_full = may_see_secrets(principal, task)
     found = await revision(tasks, task, number)
     head = _version(task, found, in_full=in_full)
@@ -72,7 +72,7 @@ async def show_version(tasks: TaskStore, principal: Principal, task: TaskRecord,
 
 
 def saved(applied: Applied, warnings: Sequence[Problem]) -> TaskSaved:
-    """What came of keeping a task."""
+    """Return the outcome of saving a task."""
     task = applied.task
     return TaskSaved(
         *(str(task.id), str(task.id), task.name, task.version, applied.status),
@@ -117,7 +117,7 @@ def _version(
 
 
 def change_views(changes: Sequence[SpecChange]) -> list[ChangeView]:
-    """Changes as they are told."""
+    """Return the views of changes."""
     return [
         ChangeView(
             one.kind,

@@ -13,9 +13,9 @@ from smartspider.core.errors import TaskInvalid
 from smartspider.core.runs.plan import Plan
 from smartspider.installation.installation import Installation
 from smartspider.services.preview.preview import Preview, require_public
-from smartspider.services.preview.rules import rules_from, task_from, warnings_of
-from smartspider.services.tasks.checking import check_document, problems_of
-from smartspider.services.tasks.documents import TaskSource, document_of
+from smartspider.services.preview.rules import build_task, parse_rules, result_warnings
+from smartspider.services.tasks.checks import check_document, problems_of
+from smartspider.services.tasks.documents import TaskSource, read_task_source
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import DryRun, PreviewView, TaskLook
@@ -30,7 +30,7 @@ async def dry_run_task(
     """Validate a task, and with `pages` fetch and extract that many of its pages."""
     require(principal, "tasks", "write")
     try:
-        checked = await check_document(document_of(task))
+        checked = await check_document(read_task_source(task))
     except TaskInvalid as error:
         return DryRun(valid=False, errors=wrongs(problems_of(error)), warnings=[])
     warnings = wrongs(checked.warnings)
@@ -62,7 +62,7 @@ async def preview_page(
     """Fetch a page and extract it with the given rules."""
     require(principal, "tasks", "write")
     _refuse_private(installation, [check_url(url)])
-    task = task_from(url, rules_from(given), page_type)
+    task = build_task(url, parse_rules(given), page_type)
     checked = await check_document(task)
     if checked.missing:
         raise TaskInvalid(
@@ -76,7 +76,7 @@ async def preview_page(
         {
             "url": found.url,
             "status": found.status,
-            "warnings": warnings_of(found.status, found.result),
+            "warnings": result_warnings(found.status, found.result),
             **result,
         },
         PreviewView,

@@ -19,7 +19,7 @@ from smartspider.engine.permits import GatePermit
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.services.preview.preview import Preview
-from smartspider.services.preview.rules import RuleResult, try_rules
+from smartspider.services.preview.rules import RuleResult, apply_rules
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.problem import Wrong, wrongs
@@ -107,7 +107,7 @@ async def _preview_page(request: PreviewRequest, installation: Installation) -> 
         installation.store,
     )
     page: Page = await fetch_with(context, request.url, compile_task(parse_task(request.task)).fetch)
-    return PagePreview(page.url, page.status, try_rules(request.task, page))
+    return PagePreview(page.url, page.status, apply_rules(request.task, page))
 
 
 async def _preview_task(request: PreviewRequest, installation: Installation) -> Preview:

@@ -29,6 +29,7 @@ from smartspider.installation.addresses import address_policy, server_policy
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.extractor import Extractor
+from smartspider.services.plans import plan_columns
 from smartspider.services.preview.preview import (
     FOLLOWED_SHOWN,
     REFUSED_SHOWN,
@@ -36,10 +37,9 @@ from smartspider.services.preview.preview import (
     Preview,
     PreviewedPage,
     RefusedLinks,
-    preview_of,
+    build_preview,
     rejected_views,
 )
-from smartspider.services.results.columns import columns_of
 from smartspider.store.runs.store import RunStore
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
@@ -85,7 +85,7 @@ async def preview_task(
         recorder.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)
-    return preview_of(recorder.pages, failures, [column.name for column in columns_of(plan)])
+    return build_preview(recorder.pages, failures, [column.name for column in plan_columns(plan)])
 
 
 async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]:

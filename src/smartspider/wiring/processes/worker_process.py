@@ -24,7 +24,7 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.addresses import address_policy
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings
-from smartspider.services.runs.plans import plan_of
+from smartspider.services.plans import run_plan
 from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring import fault_injection
@@ -65,7 +65,7 @@ async def run_single_run_worker(data: Path, run_id: int, number: int) -> None:
         ) as log,
     ):
         run = await folder.store.get_run(run_id)
-        plan, bus = plan_of(run), build_bus(log)
+        plan, bus = run_plan(run), build_bus(log)
         async with open_run_dedup(plan, folder, settings, bus) as dedup:
             factory = JobFactory(folder, settings, bus, redactor=redactor, dedup=dedup)
             worker = run_worker(factory, run, plan, address_policy(plan, settings), number=number)

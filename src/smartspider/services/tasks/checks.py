@@ -1,4 +1,4 @@
-"""Everything that can be checked about a task without fetching anything."""
+"""Validate tasks without fetching anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
-from smartspider.services.runs.compiled import compile_plan
+from smartspider.services.plans import compile_plan
 from smartspider.taskfile.capabilities import find_missing
 from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
@@ -16,9 +16,10 @@ from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import Task, task_spec
 
 
-class Checked(msgspec.Struct, frozen=True):
-    """A task that is valid. `missing` is what it asks for and this version cannot do yet, `cautions` what its
-    owner should know.
+class CheckedTask(msgspec.Struct, frozen=True):
+    """A valid task. `missing` lists features that this version does not support, `cautions` lists warnings
+    for its
+    owner.
     """
 
     spec: TaskSpec
@@ -27,23 +28,23 @@ class Checked(msgspec.Struct, frozen=True):
 
     @property
     def warnings(self) -> list[Problem]:
-        """All of this."""
+        """Missing features and cautions."""
         return [*self.missing, *self.cautions]
 
 
-def check_task(task: Task) -> Checked:
-    """Compile all rules and steps of a task; raises `TaskInvalid` naming each that cannot work."""
+def check_task(task: Task) -> CheckedTask:
+    """Compile all rules and steps of a task; raise `TaskInvalid` with every problem."""
     missing = find_missing(task)
     if not missing:
         compile_plan(compile_task(task))
-    return Checked(task_spec(task), missing, find_cautions(task))
+    return CheckedTask(task_spec(task), missing, find_cautions(task))
 
 
-async def check_document(document: object) -> Checked:
-    """The same for plain values, beside the event loop: a large task takes a while."""
+async def check_document(document: object) -> CheckedTask:
+    """Parse and check a document in a thread: a large task takes a while."""
     return await asyncio.to_thread(lambda: check_task(parse_task(document)))
 
 
 def problems_of(error: TaskInvalid) -> list[Problem]:
-    """Everything that is wrong; at least one thing."""
+    """Return the problems of an error; at least one."""
     return list(error.problems) or [Problem("", error.message, error.hint)]

@@ -1,4 +1,4 @@
-"""Work that would hold up the event loop is done beside it."""
+"""Run blocking work outside the event loop."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class BackgroundThread:
-    """A thread for pieces of work, done one after the other. Used in an `async with` block.
+    """A thread that runs calls one after another. Use it in an `async with` block.
 
-    Who is cancelled meanwhile still waits for the piece under way, so nothing is taken away from under it.
+    A cancelled caller still waits for the call in progress, so that its resources stay valid.
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, "aside")
+        self._pool = ThreadPoolExecutor(1, "background")
 
     async def __aenter__(self) -> Self:
         return self
@@ -28,8 +28,8 @@ class BackgroundThread:
     async def __aexit__(self, *_error: object) -> None:
         self._pool.shutdown(wait=False)
 
-    async def do(self, work: Callable[..., T], *values: Any) -> T:
-        """Do a piece of work in the thread."""
+    async def run(self, work: Callable[..., T], *values: Any) -> T:
+        """Run a function in the thread."""
         future = asyncio.get_running_loop().run_in_executor(self._pool, work, *values)
         try:
             return await asyncio.shield(future)
@@ -41,20 +41,20 @@ class BackgroundThread:
 
 
 class ConcurrencyLimit:
-    """Room for so many pieces of heavy work at a time in this process; more are refused for now."""
+    """A limit of concurrent heavy work in this process; `TooMany` is raised above it."""
 
-    def __init__(self, at_once: int) -> None:
-        self.free = at_once
-        self._at_once = at_once
+    def __init__(self, limit: int) -> None:
+        self.free = limit
+        self._limit = limit
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Hold one of the places."""
+    def acquire(self) -> Iterator[None]:
+        """Hold one slot during the block."""
         if not self.free:
             raise TooMany(
-                f"{self._at_once} exports and comparisons are under way, more would slow them all down",
+                f"{self._limit} exports and comparisons are running, which is the maximum",
                 retry_after_s=5.0,
-                hint="try again when one of them is done",
+                hint="try again when one of them has finished",
             )
         self.free -= 1
         try:

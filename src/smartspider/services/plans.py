@@ -1,0 +1,97 @@
+"""Plans of runs: compiled rules and steps, and the columns of their rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+import msgspec
+
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.items.columns import TableColumn
+from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.run import Run
+from smartspider.core.runs.tuning import Tuning, apply_tuning
+from smartspider.extract.compile import compile_pages
+from smartspider.interfaces.extractor import Extractor
+from smartspider.interfaces.pipeline import Pipeline
+from smartspider.pipeline import columns, item_schema
+from smartspider.pipeline.columns import rule_columns
+from smartspider.pipeline.compile import FindStep, StepCompiler
+from smartspider.plugins.kinds import STEP
+from smartspider.plugins.registry import resolve
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
+
+
+def run_plan(run: Run) -> Plan:
+    """Return the plan of a run with its current tuning, compiled from the task it was created with."""
+    return with_tuning(compile_task(parse_task(msgspec.json.decode(run.spec))), run)
+
+
+def with_tuning(plan: Plan, run: Run) -> Plan:
+    """Apply the current tuning of a run to its plan."""
+    return plan if run.tuning is None else apply_tuning(plan, msgspec.json.decode(run.tuning, type=Tuning))
+
+
+class CompiledPlan(msgspec.Struct, frozen=True):
+    """The compiled rules of a plan; `pipeline` is None without steps."""
+
+    extractor: Extractor
+    pipeline: Pipeline | None
+
+
+def compile_plan(plan: Plan) -> CompiledPlan:
+    """Compile all rules and steps of a plan; raise `TaskInvalid` with every problem found."""
+    steps = StepCompiler(find_step, logs_cleaning=plan.logs_cleaning)
+    problems: list[Problem] = []
+    extractor: Extractor | None = None
+    pipeline: Pipeline | None = None
+    try:
+        extractor = compile_pages(plan.pages, plan.traps, steps.compile_chain)
+    except TaskInvalid as error:
+        problems += error.problems
+    try:  # even after a wrong rule, to report all problems at once
+        pipeline = steps.compile_pipeline(plan.pipeline, rule_columns(plan, find_step))
+    except TaskInvalid as error:
+        problems += error.problems
+    if extractor is None or problems:
+        first = problems[0]
+        raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
+    return CompiledPlan(extractor, pipeline)
+
+
+find_step: FindStep = partial(resolve, STEP)
+
+
+def plan_columns(plan: Plan) -> tuple[TableColumn, ...]:
+    """Return the columns of rows after all steps, in task order, of all page types that yield rows."""
+    return columns.row_columns(plan, find_step)
+
+
+def untuned_plan(run: Run) -> Plan:
+    """Return the plan of a run without tuning, cached."""
+    return _plan(run.spec)
+
+
+def run_columns(run: Run) -> tuple[TableColumn, ...]:
+    """Return the columns of the rows of a run."""
+    return _columns(run.spec)
+
+
+@lru_cache(maxsize=64)
+def _plan(spec: bytes) -> Plan:
+    from smartspider.taskfile.compile import compile_task
+    from smartspider.taskfile.load import parse_task
+
+    return compile_task(parse_task(msgspec.json.decode(spec)))
+
+
+@lru_cache(maxsize=256)
+def _columns(spec: bytes) -> tuple[TableColumn, ...]:
+    return plan_columns(_plan(spec))
+
+
+def row_schema(plan: Plan) -> dict[str, Any]:
+    """Return the JSON Schema of the rows of a task."""
+    return item_schema.item_schema(plan, find_step)
