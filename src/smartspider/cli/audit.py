@@ -25,13 +25,11 @@ def _print_entries(entries: list[AuditView]) -> None:
 
 
 def _print_check(check: AuditCheckView) -> None:
+    number = "1 entry" if check.entries == 1 else f"{check.entries} entries"
     if check.valid:
-        number = "1 entry" if check.entries == 1 else f"{check.entries} entries"
         print_line(f"the audit log is intact: {number}\nhead {check.head}")
     else:
-        print_line(
-            f"the audit log is broken: {check.reason}; the {check.entries} entries before it are intact"
-        )
+        print_line(f"the audit log is broken: {check.reason}; {number} before it intact")
 
 
 @click.group()

@@ -56,9 +56,9 @@ def test_a_range_that_is_turned_around_is_turned_back() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("drain", "crawler-9"), "no worker is at work on a machine called 'crawler-9'"),
+        (("drain", "crawler-9"), "there is no worker on a machine named 'crawler-9'"),
         (("drain", "7"), "there is no worker 7, nor a machine of that name with workers"),
-        (("tune", "crawler-9", "--worker", "7", "--slots", "1"), "there is no worker 7 on a machine called"),
+        (("tune", "crawler-9", "--worker", "7", "--slots", "1"), "there is no worker 7 on a machine named"),
     ],
 )
 def test_a_machine_or_worker_that_is_not_there(words: tuple[str, ...], said: str, capsys: Captured) -> None:
