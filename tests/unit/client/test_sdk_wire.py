@@ -102,7 +102,7 @@ async def test_a_server_that_comes_back_meanwhile_is_found(far: Client, cut: Wir
 async def test_following_goes_on_without_a_gap_or_a_double(
     services: Services, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smartspider.client.streams.wait_s", lambda *_: 0.01)
+    monkeypatch.setattr("smartspider.client.streams.backoff_s", lambda *_: 0.01)
     run = await new_run(services)
     states: list[RunState] = ["paused", "running"]
     numbers: list[int | None] = []
@@ -193,7 +193,7 @@ async def test_a_stream_waits_for_its_server_but_not_for_ever(
 ) -> None:
     seconds = itertools.count()  # one with each look at the clock, however slow the machine is
     monkeypatch.setattr("smartspider.client.streams.monotonic", lambda: float(next(seconds)))
-    monkeypatch.setattr("smartspider.client.streams.wait_s", lambda *_: 0.001)
+    monkeypatch.setattr("smartspider.client.streams.backoff_s", lambda *_: 0.001)
     monkeypatch.setattr("smartspider.client.streams.RECONNECT_S", 2.0 * connections.TRIES)
     run = await new_run(services)
 
@@ -309,7 +309,7 @@ async def test_an_answer_of_another_kind_of_server_is_noticed() -> None:
     async with ScriptableSite() as site, Client(site.url()) as client:
         site.on("/healthz", page("<html>Welcome to nginx</html>"), page('{"status": "fine"}'))
         for _ in range(2):
-            with pytest.raises(errors.ServerUnreachable, match=site.url()):
+            with pytest.raises(errors.ServerUnreachable, match=client.connection.url):
                 await client.get_health()
         site.on("/healthz", page('{"status": "ok", "version": "9", "mood": "good"}'))
         assert (await client.get_health()).version == "9"
