@@ -68,7 +68,7 @@ def test_what_is_not_built_is_refused_with_one_line(workshop: Workshop) -> None:
     workshop.write(title_task("http://127.0.0.1:9/", fetch={"mode": "browser"}))
     refused = workshop.crawl().expect(2)
     assert "fetch.mode" in refused.err
-    assert "not built" in refused.err
+    assert "not supported" in refused.err
     assert workshop.files() == ["task.json"]
 
 
@@ -198,7 +198,7 @@ def test_runs_are_listed_shown_and_deleted(workshop: Workshop) -> None:
     data = workshop.folder / ".smartspider/titles"
     assert [path.name for path in (data / "runs").iterdir()] == ["2.lock"]
     assert {path.name.split(".")[0] for path in (data / "logs").iterdir()} <= {"run-2", "run-2-worker-0"}
-    assert workshop.run("fsck").expect(0).out.endswith("is in order\n")
+    assert workshop.run("fsck").expect(0).out.endswith("is consistent\n")
 
 
 def test_fsck_finds_what_does_not_agree_and_mends_it(workshop: Workshop) -> None:
@@ -243,8 +243,8 @@ def test_a_store_is_chosen_by_its_url_and_another_kind_of_store_is_refused(works
         assert (workshop.folder / "kept/here/smartspider.db").exists()
         assert workshop.run("why", site.url("/"), env=env).expect(0).out.startswith("fetched")
     refusals = {
-        "STORE": "SMARTSPIDER_STORE_URL is not the URL of a store",
-        "FRONTIER": "a Redis frontier is one half",
+        "STORE": "SMARTSPIDER_STORE_URL is not a store URL",
+        "FRONTIER": "SMARTSPIDER_FRONTIER_URL",
     }
     for name, why in refusals.items():
         env = {f"SMARTSPIDER_{name}_URL": "redis://me:secret@h/0"}

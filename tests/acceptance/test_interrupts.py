@@ -51,7 +51,7 @@ def test_an_interrupted_run_is_paused_and_goes_on(
         assert summary["pages"] == site.fetches(), "what was in flight was finished and stored"
         assert "run the same command again" in crawl.err
         resumed = workshop.run(*COMMAND).expect(0)
-        assert f"going on with run 1: {summary['pages']} pages done" in resumed.err
+        assert f"resuming run 1: {summary['pages']} pages done" in resumed.err
         rows = workshop.rows()
         assert graph.problems(rows) == []
         assert resumed.json["items"] == len(rows) > summary["items"] > 0

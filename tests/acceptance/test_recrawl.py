@@ -212,7 +212,7 @@ def test_the_difference_of_two_runs_is_readable(workshop: Workshop) -> None:
         workshop.crawl().expect(0)
         *listed, summary = workshop.run("results", "diff", "--key", "sku").expect(0).out.splitlines()
         assert listed == ["~ sku: c  price: 3 → 4", "+ sku: d  price: 5", "- sku: a  price: 1"]
-        assert summary == "run 1 → run 2, rows recognised by sku: 1 new, 1 changed, 1 gone, 1 unchanged"
+        assert summary == "run 1 → run 2, rows matched by sku: 1 new, 1 changed, 1 gone, 1 unchanged"
         back = workshop.run("results", "diff", 2, 1, "--limit", 1).expect(0)
         assert back.out.splitlines()[0].startswith("+ ")
         assert "and 2 more" in back.err

@@ -140,7 +140,7 @@ def test_a_deleted_task_leaves_its_runs_and_its_name(workshop: Workshop) -> None
         workshop.write(task_of(site.url("/")))
         crawl = workshop.start("crawl", "task.json")
         until(lambda: "/a" in site.paths(), "the second page is asked for")
-        assert "being crawled" in workshop.run("task", "delete", "titles", "--yes").expect(4).err
+        assert "in use" in workshop.run("task", "delete", "titles", "--yes").expect(4).err
         crawl.kill()
     assert "add --yes" in workshop.run("task", "delete", "titles").expect(4).err
     assert workshop.run("task", "list", "--json").json[0]["name"] == "titles"
@@ -193,14 +193,14 @@ def test_who_touches_the_audit_is_found_out(workshop: Workshop, sql: str, entry:
         workshop.run("task", "apply", "task.json").expect(0)
     whole = workshop.run("audit", "verify").expect(0).out
     head = workshop.run("audit", "list", "--limit", 1, "--json").json[0]["hash"]
-    assert whole == f"the audit is whole: 3 entries\nhead {head}\n"
+    assert whole == f"the audit log is intact: 3 entries\nhead {head}\n"
     connection = sqlite3.connect(database(workshop))
     connection.execute(sql)
     connection.commit()
     connection.close()
     broken = workshop.run("audit", "verify", "--json").expect(6).json
     assert (broken["valid"], broken["broken_entry"]) == (False, entry)
-    assert f"the audit is broken: entry {entry} is" in workshop.run("audit", "verify").expect(6).out
+    assert f"the audit log is broken: entry {entry} is" in workshop.run("audit", "verify").expect(6).out
     workshop.run("audit", "list").expect(0)
 
 

@@ -106,9 +106,9 @@ def test_robots_are_obeyed(site: str, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/bare.html", "repeats"),
+        ("/bare.html", "no list"),
         ("/picture.png", "not HTML"),
-        ("/nowhere", "answers 404"),
+        ("/nowhere", "404"),
     ],
 )
 def test_a_page_without_anything_to_suggest_says_what_to_do(
