@@ -335,8 +335,9 @@ def test_what_a_document_points_at_is_there(document: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
     files = re.findall(r"`((?:\w+/)+\w+\.(?:py|md|json))`", text)
     suites = re.findall(r"suite ((?:`\w+\.py`(?:, )?)+)", text)
-    files += [f"testing/contracts/{name}" for each in suites for name in re.findall(r"`(\w+\.py)`", each)]
-    places = (ROOT, ROOT / "src" / "smartspider")
+    files += [name for each in suites for name in re.findall(r"`(\w+\.py)`", each)]
+    kit = ROOT / "packages" / "smartspider-testing" / "src"
+    places = (ROOT, ROOT / "src" / "smartspider", kit, kit / "smartspider_testing" / "contracts")
     assert [file for file in files if not any((place / file).exists() for place in places)] == []
 
 
