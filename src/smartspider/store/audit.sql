@@ -1,18 +1,18 @@
--- head: the newest entry, and its moment
+-- head: the newest entry and its time
 SELECT last, hash, coalesce((SELECT at FROM audit WHERE id = last), 0) FROM audit_head
 
--- set_head: from now on this is the newest entry
+-- set_head: set the newest entry
 UPDATE audit_head SET last = ?, hash = ?
 
--- add: an entry
+-- add: add an entry
 INSERT INTO audit (id, at, actor, action, subject, detail, previous, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
--- after: entries in their order; as bytes, for who changed them may have put in what is no text
+-- after: entries in order; as bytes, since tampered ones may hold invalid text
 SELECT id, at, CAST(actor AS BLOB), CAST(action AS BLOB), CAST(subject AS BLOB), CAST(detail AS BLOB),
        CAST(previous AS BLOB), CAST(hash AS BLOB)
 FROM audit WHERE id > ? ORDER BY id LIMIT ?
 
--- before: entries from the newest on; more conditions may follow
+-- before: entries from the newest on; conditions may be appended
 SELECT id, at, CAST(actor AS BLOB), CAST(action AS BLOB), CAST(subject AS BLOB), CAST(detail AS BLOB),
        CAST(previous AS BLOB), CAST(hash AS BLOB)
 FROM audit WHERE id < ?

@@ -1,16 +1,16 @@
--- next_number: the number of the next event of a run
+-- next_number: take the number of the next event of a run
 UPDATE run SET next_event = next_event + 1 WHERE id = ? RETURNING next_event - 1
 
--- add: something happened
+-- add: add an event
 INSERT INTO event (run_id, number, at, name, data) VALUES (?, ?, ?, ?, ?)
 
--- progress: how far a run is, where anything changed since that was last told, and not too soon after that
+-- progress: the counters of a run that changed since the last progress event, if that is old enough
 UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1 WHERE id = ?1 AND untold <> 0 AND told_at <= ?3
 RETURNING next_event - 1, state, (SELECT count(*) FROM lease WHERE run_id = ?1),
           total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
           retries, returns, late, bytes_read
 
--- changed: there is something to tell
+-- changed: mark the progress of a run as changed
 UPDATE run SET untold = 1 WHERE id = ?
 
 -- of_run: events of a run from a number on
@@ -22,14 +22,14 @@ SELECT id, run_id, number, at, name, data FROM event WHERE id > ? ORDER BY id LI
 -- last_id: the newest event
 SELECT coalesce(max(id), 0) FROM event
 
--- first_number: the oldest event of a run that is kept; the next one when none is
+-- first_number: the oldest stored event of a run; the next one if there is none
 SELECT coalesce((SELECT number FROM event WHERE run_id = ?1 ORDER BY number LIMIT 1),
                 (SELECT next_event FROM run WHERE id = ?1), 1)
 
--- trim: the oldest events of a run, some thousand at a time, all but so many of the newest
+-- trim: delete some thousand of the oldest events of a run, except the newest ones
 DELETE FROM event WHERE id IN (
     SELECT id FROM event WHERE run_id = ?1 AND number < (SELECT next_event FROM run WHERE id = ?1) - ?2
     ORDER BY number LIMIT 5000)
 
--- forget: events of a run, some thousand at a time
+-- forget: delete some thousand events of a run
 DELETE FROM event WHERE id IN (SELECT id FROM event WHERE run_id = ? LIMIT 9999)

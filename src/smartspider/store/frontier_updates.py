@@ -17,7 +17,7 @@ SUSPECT_AFTER = 3
 """Returns after which a request is leased alone."""
 BURY_AFTER = 3
 """Workers lost while they held only this request, after which it is closed as dead."""
-CRASHED = "crash: every worker that took it alone was lost"
+CRASHED = "crash: every worker that leased it alone was lost"
 """The reason of such a row."""
 
 

@@ -46,7 +46,8 @@ def mark_claim(connection: Connection, claim: IdempotencyClaim, subject: str) ->
     connection.execute(SQL.mark, (subject.encode(), *_place(claim)))
     if not connection.changes():
         raise Conflict(
-            "another request with this Idempotency-Key was begun meanwhile", hint="ask again for its answer"
+            "another request with this Idempotency-Key was started meanwhile",
+            hint="repeat the request to get its response",
         )
 
 
@@ -131,13 +132,13 @@ class IdempotencyStore:
             return None
         if before != request:
             raise Conflict(
-                "this Idempotency-Key came with another request before",
+                "this Idempotency-Key was used with another request",
                 hint="use a new key for a new request",
             )
         if is_silent:
             return LostResponse(bytes(body).decode())
         if status is None:
             raise RequestInProgress(
-                "the first request with this key is not answered yet", hint="try again soon"
+                "the first request with this key is still in progress", hint="try again soon"
             )
         return StoredResponse(status, msgspec.json.decode(headers, type=dict[str, str]), body)

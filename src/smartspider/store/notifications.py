@@ -29,7 +29,7 @@ def _get_target(connection: Connection, target_id: int) -> NotificationTarget:
     if found is None:
         raise NotFound(
             f"there is no notification target {target_id}",
-            hint="the list of notifications shows those there are",
+            hint="`smartspider notification list` shows all targets",
         )
     return _target(found)
 
@@ -73,8 +73,8 @@ class NotificationStore:
                 tasks.get_live(connection, task_id)
             if one(connection, SQL.count_targets) >= MAX_TARGETS:
                 raise NotAllowed(
-                    f"there are {MAX_TARGETS} notification targets, which is the most there may be",
-                    hint="delete one that nobody needs",
+                    f"there are {MAX_TARGETS} notification targets, the maximum",
+                    hint="delete one that is not needed",
                 )
             encoded = msgspec.json.encode(events).decode()
             target_id = one(connection, SQL.add_target, (kind, address, task_id, encoded, actor, now))

@@ -1,42 +1,42 @@
--- add_target: somebody who is told
+-- add_target: add a target
 INSERT INTO notification_target (kind, address, task_id, events, is_enabled, created_by, created_at)
 VALUES (?, ?, ?, ?, 1, ?, ?) RETURNING id
 
--- count_targets: how many there are
+-- count_targets: number of targets
 SELECT count(*) FROM notification_target
 
--- target: one of them
+-- target: a target
 SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notification_target WHERE id = ?
 
--- targets: in the order they were added
+-- targets: targets in the order they were added
 SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notification_target
 WHERE id > ? ORDER BY id LIMIT ?
 
--- delete_target: it is told nothing more
+-- delete_target: delete a target
 DELETE FROM notification_target WHERE id = ?
 
--- delete_notifications: nor what waits for it
+-- delete_notifications: delete the notifications of a target
 DELETE FROM notification WHERE target_id = ?
 
--- last_event_id: up to which event notifications were made
+-- last_event_id: the last event for which notifications were created
 SELECT value FROM meta WHERE name = 'notifications'
 
--- set_last_event_id: they were made up to here
+-- set_last_event_id: set it
 INSERT INTO meta VALUES ('notifications', ?1) ON CONFLICT (name) DO UPDATE SET value = max(value, ?1)
 
--- put: once for each target, event and name
+-- put: add a notification, once for each target, event and name
 INSERT INTO notification (target_id, event_id, name, run_id, data, created_at, due_at)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 WHERE EXISTS (SELECT 1 FROM notification_target WHERE id = ?1)
 ON CONFLICT DO NOTHING RETURNING id
 
--- due: to be delivered now
+-- due: notifications to deliver now
 SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
 WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?
 
--- delivered: it arrived
+-- delivered: mark as delivered
 UPDATE notification SET tries = tries + 1, due_at = NULL, ended_at = ?, error = '' WHERE id = ? AND due_at IS NOT NULL
 
--- failed: it did not
+-- failed: mark as failed
 UPDATE notification SET tries = tries + 1, due_at = ?1, ended_at = CASE WHEN ?1 IS NULL THEN ?2 END, error = ?3
 WHERE id = ?4 AND due_at IS NOT NULL
 
@@ -44,9 +44,9 @@ WHERE id = ?4 AND due_at IS NOT NULL
 SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
 WHERE id < ? ORDER BY id DESC LIMIT ?
 
--- before_of_target: those of one target
+-- before_of_target: those of one target, newest first
 SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
 WHERE target_id = ? AND id < ? ORDER BY id DESC LIMIT ?
 
--- sweep: of the oldest, those that ended long ago
+-- sweep: delete some of the oldest that ended before a moment
 DELETE FROM notification WHERE id IN (SELECT id FROM notification ORDER BY id LIMIT 500) AND ended_at < ?

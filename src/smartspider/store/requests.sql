@@ -1,8 +1,8 @@
--- stored: a request of a run, if it has a row
+-- stored: the fingerprint of a request with a row in the run
 SELECT fingerprint FROM url WHERE run_id = ? AND fingerprint = ?
 
--- total: how many rows a run has
+-- total: number of rows of a run
 SELECT id, total FROM run WHERE id = ?
 
--- epoch: another one whenever committed rows may be gone; a file is what it is
+-- epoch: changes whenever committed rows may be lost; a file keeps its own
 SELECT 'file'

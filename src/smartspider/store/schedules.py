@@ -59,7 +59,7 @@ def get(connection: Connection, schedule_id: int) -> ScheduleRecord:
     found = row(connection, SQL.get, (schedule_id,))
     if found is None:
         raise NotFound(
-            f"there is no schedule {schedule_id}", hint="`smartspider schedule list` shows those there are"
+            f"there is no schedule {schedule_id}", hint="`smartspider schedule list` shows all schedules"
         )
     return _schedule(found)
 
@@ -133,12 +133,12 @@ class ScheduleStore:
             task, now = tasks.get_live(connection, task_id), self._db.now()
             if one(connection, SQL.count_of_task, (task_id,)) >= MAX_PER_TASK:
                 raise NotAllowed(
-                    f"the task {task.name!r} has {MAX_PER_TASK} schedules, which is the most there may be",
+                    f"the task {task.name!r} has {MAX_PER_TASK} schedules, the maximum",
                     hint="delete one of them",
                 )
             if is_of_task and row(connection, SQL.of_task, (task_id,)) is not None:
                 raise Conflict(
-                    f"the task {task.name!r} has a schedule of its own already",
+                    f"the task {task.name!r} already has a schedule of its own",
                     hint="change `schedule` in the task",
                 )
             values = (task_id, _encode(rule).decode(), is_enabled, is_of_task, actor, now)
@@ -268,7 +268,7 @@ class ScheduleStore:
             key = (schedule_id, now)
             connection.execute(SQL.add_firing, (*key, now, "started", f"by {actor}"))
             if not connection.changes():
-                raise Conflict("the schedule is fired at this very moment", hint="look at its newest run")
+                raise Conflict("the schedule fires at this moment", hint="look at its newest run")
             run_id = ScheduledRun(schedule, plan, version, actor).create(connection, now, is_only=is_only)
             connection.execute(SQL.set_run, (run_id, schedule.rule.retries > 0, *key))
             connection.execute(SQL.old_firings, (schedule_id, KEPT_FIRINGS))

@@ -30,8 +30,8 @@ class TaskWriter(msgspec.Struct, frozen=True):
         """Create a task."""
         if find_by_name(self.connection, spec.name) is not None:
             raise Conflict(
-                f"there is a task {spec.name!r} already",
-                hint="change that one, or give the new one another name",
+                f"a task {spec.name!r} already exists",
+                hint="change it, or choose another name",
             )
         ((task_id,),) = rows(self.connection, SQL.add, (spec.name, self.actor, self.now))
         self._add_version(task_id, 1, spec, "task.created")
@@ -41,7 +41,7 @@ class TaskWriter(msgspec.Struct, frozen=True):
         """Add a version if the spec differs from the newest."""
         if spec.name != task.name:
             raise NotAllowed(
-                f"the task is called {task.name!r} and cannot become {spec.name!r}",
+                f"the task {task.name!r} cannot be renamed to {spec.name!r}",
                 hint="create a task with the new name",
             )
         if get_version(self.connection, task.id, task.version).matches(spec):
@@ -99,13 +99,11 @@ def get(connection: Connection, task: int | str) -> TaskRecord:
     if isinstance(task, str):
         named = find_by_name(connection, task)
         if named is None:
-            raise NotFound(
-                f"there is no task {task!r}", hint="`smartspider task list` shows the tasks there are"
-            )
+            raise NotFound(f"there is no task {task!r}", hint="`smartspider task list` shows all tasks")
         return named
     found = row(connection, SQL.by_id, (task,))
     if found is None:
-        raise NotFound(f"there is no task {task}", hint="`smartspider task list` shows the tasks there are")
+        raise NotFound(f"there is no task {task}", hint="`smartspider task list` shows all tasks")
     return TaskRecord(*found)
 
 
@@ -124,7 +122,7 @@ def get_live(connection: Connection, task_id: int) -> TaskRecord:
     """Return a task that is not deleted."""
     task = get(connection, task_id)
     if task.is_deleted:
-        raise NotFound(f"the task {task.name!r} ({task.id}) is deleted", hint="create it anew")
+        raise NotFound(f"the task {task.name!r} ({task.id}) is deleted", hint="create it again")
     return task
 
 
@@ -158,7 +156,7 @@ class TaskStore:
             if expected_version not in (None, task.version):
                 raise Conflict(
                     f"the task {task.name!r} has version {task.version} now, not {expected_version}",
-                    hint="look at what changed, and try again with the newest version",
+                    hint="check what changed, and try again with the newest version",
                 )
             return author.change(task, spec)
 

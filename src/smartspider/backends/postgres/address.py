@@ -60,7 +60,7 @@ def _parts(url: str) -> dict[str, str]:
 
 def _no_address() -> StoreUnavailable:
     return StoreUnavailable(
-        "the address of the store is not one of a PostgreSQL database",
+        "the address of the store is not a PostgreSQL URL",
         hint=f"it looks like {FORM}; {ESCAPED}",
     )
 
@@ -94,18 +94,18 @@ class PostgresAddress:
         match error:
             case psycopg.errors.InsufficientPrivilege():
                 hint = (
-                    "its user must own the schema `smartspider`, or be let create it and use all of it: GRANT"
+                    "its user must own the schema `smartspider`, or be allowed to create and use it: GRANT"
                     " CREATE ON DATABASE ... TO ..., GRANT ALL ON ALL TABLES IN SCHEMA smartspider TO ..."
                 )
             case psycopg.errors.ReadOnlySqlTransaction():
                 hint = (
-                    "this server only follows another one: give the address of that one, or of all of them"
+                    "this server is a standby: give the address of the primary, or of all servers"
                     " with ?target_session_attrs=read-write"
                 )
             case psycopg.errors.DiskFull():
                 return StoreFull(
-                    f"the store at {self.place} takes no writes: disk full ({message})",
-                    hint="make room on the disk of the server; nothing that was saved is lost",
+                    f"the store at {self.place} accepts no writes: disk full ({message})",
+                    hint="free space on the disk of the server; no saved data is lost",
                 )
             case _:
                 hint = next((hint for pattern, hint in HINTS if re.search(pattern, message)), USUAL)

@@ -163,8 +163,8 @@ class PostgresConnection:
             self._pipeline = None
             if not self.is_usable and is_ending and is_writing:
                 raise OutcomeUnknown(
-                    "the store did not say whether it kept a change",
-                    hint="look whether it was done before you try again",
+                    "it is unknown whether the store committed a change",
+                    hint="check whether it was done before you try again",
                 ) from error
             self._roll_back(error)
             raise

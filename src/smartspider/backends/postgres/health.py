@@ -54,7 +54,7 @@ class PostgresHealth:
                 await self._db.write_concurrently(work)
         except TimeoutError:
             raise StoreUnavailable(
-                f"the store at {self._db.place} did not take a change within {TIMEOUT_S:g} s",
+                f"the store at {self._db.place} did not accept a write within {TIMEOUT_S:g} s",
                 hint="check that PostgreSQL runs there and is not overloaded",
             ) from None
 

@@ -56,14 +56,14 @@ def refuse_server(connection: psycopg.Connection[Row], address: PostgresAddress)
     release = connection.info.server_version // 10_000
     if release < OLDEST_SERVER:
         raise StoreUnavailable(
-            f"the server at {address.place} is PostgreSQL {release}, and {OLDEST_SERVER} is the oldest that"
-            " will do",
+            f"the server at {address.place} is PostgreSQL {release}, and {OLDEST_SERVER} is the oldest"
+            " supported",
             hint="use a newer server",
         )
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise StoreUnavailable(
-            f"the database at {address.place} is encoded in {encoding}, and pages are not",
+            f"the database at {address.place} has encoding {encoding}; UTF8 is required",
             hint="create another one: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
         )
 
@@ -75,8 +75,8 @@ def _refuse_half_moved(connection: psycopg.Connection[Row], address: PostgresAdd
         unfinished = connection.execute("SELECT 1 FROM moving WHERE finished_at IS NULL").fetchone()
         if unfinished is not None:
             raise StoreUnavailable(
-                f"the store at {address.place} is being filled by `smartspider move`, or was when that ended",
-                hint="run the same `smartspider move` again until it is through, also after"
+                f"the store at {address.place} is being filled by `smartspider move`, or was when it stopped",
+                hint="run the same `smartspider move` again until it is complete, also after"
                 " `smartspider move --cancel`; `DROP SCHEMA smartspider CASCADE` empties it instead",
             )
 
@@ -98,7 +98,7 @@ def found_format(connection: psycopg.Connection[Row], address: PostgresAddress) 
         found = []
     if len(found) != 1 or int(found[0][0]) < 1:
         raise StoreUnavailable(
-            f"the schema `smartspider` of {address.place} holds tables of something else",
+            f"the schema `smartspider` of {address.place} holds tables of another program",
             hint="use another database",
         )
     return int(found[0][0])
@@ -110,7 +110,7 @@ def _bring_to_version(connection: psycopg.Connection[Row], address: PostgresAddr
         _create(connection)
     elif found != VERSION:
         raise StoreUnavailable(
-            f"the store at {address.place} has format {found}, and this SmartSpider reads format {VERSION}",
+            f"the store at {address.place} has format {found}, this SmartSpider reads format {VERSION}",
             hint="use the SmartSpider version that wrote it, or another database",
         )
 

@@ -190,7 +190,7 @@ def _tls(options: dict[str, str], *, has_tls: bool) -> TlsOptions:
     given = options.keys() & TLS_OPTIONS
     if given and not has_tls:
         raise SettingInvalid(
-            f"{SETTING} has {min(given)}, and nothing goes over TLS",
+            f"{SETTING} has {min(given)}, but TLS is off",
             hint="begin it with rediss://, or add tls=1 for Sentinel and Cluster",
         )
     if "ssl_keyfile" in given and "ssl_certfile" not in given:
@@ -219,7 +219,7 @@ def _sentinel(options: dict[str, str], *, is_tls: bool, kind: str) -> SentinelOp
 def _service(path: str) -> str:
     if not path:
         raise SettingInvalid(
-            f"{SETTING} does not name the master that Sentinel watches",
+            f"{SETTING} does not name the master that Sentinel monitors",
             hint="redis+sentinel://h1,h2,h3/mymaster",
         )
     return path

@@ -269,7 +269,7 @@ class RedisFrontier:
         """Queue requests at their own hosts: the store has used their ids a second time (ADR 29), and a host
         is only fetched through its own gate.
         """
-        log.warning("leases.strayed: %d were queued at another host than theirs", len(strays))
+        log.warning("leases.strayed: %d were queued at the wrong host", len(strays))
         await self._end("unused", strays)
         places = await self._rows.places([grant.url_id for grant in strays])
         await self._shards.answers(offer_calls(self._shards, places, self._cap))

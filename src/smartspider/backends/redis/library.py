@@ -44,5 +44,5 @@ async def load(server: RedisNode, code: str) -> None:
     if there > VERSION:
         raise FrontierUnavailable(
             f"the frontier's Redis serves version {there} of the library, this program knows {VERSION}",
-            hint="update this program: another one of the same installation is newer",
+            hint="update this program: another process of the same installation is newer",
         )

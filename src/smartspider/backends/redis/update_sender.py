@@ -97,4 +97,4 @@ def _log_refused(call: Call, taken: int) -> None:
     """Log leases that could not be ended because they are no longer held; their pages are stored."""
     sent = len(call.args) // ARGS_OF_END[call.name]
     if taken < sent:
-        log.warning("leases.refused: %d of %d were not held any more (%s)", sent - taken, sent, call.name)
+        log.warning("leases.refused: %d of %d were no longer held (%s)", sent - taken, sent, call.name)

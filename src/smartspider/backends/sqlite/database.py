@@ -192,7 +192,7 @@ def translated(folder: Path) -> Iterator[None]:
         ) from error
     except apsw.FullError as error:
         raise StoreFull(
-            f"the disk of the data folder {folder} is full; nothing that was saved is lost",
+            f"the disk of the data folder {folder} is full; no saved data is lost",
             hint="free some space and run the same command again",
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:

@@ -144,7 +144,7 @@ class FolderExport:
             except (apsw.BusyError, apsw.LockedError) as error:
                 raise NotAllowed(
                     f"the data folder {self.folder} is in use by another program",
-                    hint="stop the crawl, the server or whatever reads it, and run the same command again",
+                    hint="stop the crawl, server or program that uses it, and run the same command again",
                 ) from error
 
     def set_marker(self, marker: MoveMarker | None) -> None:

@@ -27,11 +27,11 @@ class SqliteHealth:
         except TimeoutError:
             raise StoreUnavailable(
                 f"the data folder was locked by another program for {TIMEOUT_S:g} s",
-                hint="look for a program that holds it open",
+                hint="close the program that holds it open",
             ) from None
         await self.check_room()  # an empty transaction succeeds on a full disk
 
     async def check_room(self) -> None:
         """Raise `StoreFull` if the disk is full, without a transaction."""
         if disk_usage(self._db.folder).free < LEAST_FREE:
-            raise StoreFull(f"the disk of the data folder {self._db.folder} is full", hint="make room on it")
+            raise StoreFull(f"the disk of the data folder {self._db.folder} is full", hint="free space on it")

@@ -58,10 +58,10 @@ def folder_moved(marker: MoveMarker, folder: Path) -> NotAllowed:
     if marker.is_done:
         return NotAllowed(
             f"the data folder {folder} was moved to the cluster whose store is at {marker.store}",
-            hint="set SMARTSPIDER_STORE_URL and SMARTSPIDER_FRONTIER_URL to work there; here it can only be"
-            " read",
+            hint="set SMARTSPIDER_STORE_URL and SMARTSPIDER_FRONTIER_URL to use the cluster; the folder is"
+            " read-only",
         )
     return NotAllowed(
-        f"the data folder {folder} is on its way to the cluster whose store is at {marker.store}",
-        hint="run the same `smartspider move` again, or `smartspider move --cancel` to stay",
+        f"the data folder {folder} is being moved to the cluster whose store is at {marker.store}",
+        hint="run the same `smartspider move` again, or `smartspider move --cancel` to keep the folder",
     )

@@ -1,32 +1,32 @@
--- add: what a session can be prolonged with
+-- add: add a refresh token
 INSERT INTO refresh (hash, user_id, family, expires_at) VALUES (?, ?, ?, ?)
 
--- by_hash: a refresh
+-- by_hash: a refresh token
 SELECT user_id, family, expires_at, used_at FROM refresh WHERE hash = ?
 
--- used: it was good once
+-- used: mark it as used
 UPDATE refresh SET used_at = ? WHERE hash = ?
 
--- end_family: sign out
+-- end_family: end all sessions of a family
 DELETE FROM refresh WHERE family = ?
 
--- in_family: whether a sign-in still stands
+-- in_family: whether a family has a session
 SELECT user_id FROM refresh WHERE family = ? LIMIT 1
 
--- add_ticket: opens one WebSocket
+-- add_ticket: add a ticket for a WebSocket
 INSERT INTO ticket (hash, principal, expires_at) VALUES (?, ?, ?)
 
--- use_ticket: it is good no more
+-- use_ticket: use up a ticket
 DELETE FROM ticket WHERE hash = ? RETURNING principal, expires_at
 
--- old_refreshes: their time is over
+-- old_refreshes: expired refresh tokens
 SELECT hash FROM refresh WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
 
--- old_tickets: their time is over
+-- old_tickets: expired tickets
 SELECT hash FROM ticket WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
 
--- forget_refresh: as if there had been none
+-- forget_refresh: delete a refresh token
 DELETE FROM refresh WHERE hash = ?
 
--- forget_ticket: as if there had been none
+-- forget_ticket: delete a ticket
 DELETE FROM ticket WHERE hash = ?

@@ -21,13 +21,13 @@ def add(connection: Connection, now: float, token: NewToken, *, actor: str) -> T
     """Store a token by its hash."""
     if row(connection, SQL.same_name, (token.name, now)) is not None:
         raise Conflict(
-            f"there is a token {token.name!r} already", hint="choose another name, or revoke that one first"
+            f"a token {token.name!r} already exists", hint="choose another name, or revoke that one first"
         )
     scopes = msgspec.json.encode(token.scopes).decode()
     values = (token.name, token.hash, token.actor, token.role, scopes, actor, now, token.expires_at)
     added = row(connection, SQL.add, values)
     if added is None:
-        raise Conflict("this token is kept already", hint="make another one")
+        raise Conflict("this token is already stored", hint="create another one")
     (token_id,) = added
     detail = {"name": token.name, "acts_for": token.actor, "role": token.role, "scopes": list(token.scopes)}
     audit.write(

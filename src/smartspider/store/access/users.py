@@ -178,7 +178,7 @@ def _add(
     connection: Connection, now: float, name: str, password: str, role: Role, *, actor: str
 ) -> UserRecord:
     if row(connection, SQL.by_name, (name,)) is not None:
-        raise Conflict(f"there is a user {name!r} already", hint="choose another name")
+        raise Conflict(f"a user {name!r} already exists", hint="choose another name")
     (user_id,) = row(connection, SQL.add, (name, password, role, now)) or (0,)
     audit.write(connection, now, actor, "user.created", f"user:{user_id}", name=name, role=role)
     return _get(connection, user_id)
@@ -187,7 +187,7 @@ def _add(
 def _get(connection: Connection, user: int | str) -> UserRecord:
     found = row(connection, SQL.by_name if isinstance(user, str) else SQL.by_id, (user,))
     if found is None:
-        raise NotFound(f"there is no user {user!r}", hint="`smartspider user list` shows the users there are")
+        raise NotFound(f"there is no user {user!r}", hint="`smartspider user list` shows all users")
     return UserRecord(*found)
 
 
@@ -219,9 +219,7 @@ def _refuse_last_admin(connection: Connection, user: UserRecord) -> None:
     """Raise `NotAllowed` if no other enabled admin exists."""
     is_admin = user.role == "admin" and user.disabled_at is None
     if is_admin and row(connection, SQL.other_admin, (user.id,)) is None:
-        raise NotAllowed(
-            f"{user.name} is the last admin who can act", hint="make somebody else an admin first"
-        )
+        raise NotAllowed(f"{user.name} is the last enabled admin", hint="make another user an admin first")
 
 
 def _check_user_of(connection: Connection, token: NewToken) -> None:
@@ -230,6 +228,6 @@ def _check_user_of(connection: Connection, token: NewToken) -> None:
         raise NotAllowed(f"the user {user.name} is disabled", hint="enable them first")
     if not is_within(token.role, user.role):
         raise NotAllowed(
-            f"{user.name} is {user.role}, and a token of theirs cannot be {token.role}",
-            hint="choose a role that goes not beyond theirs",
+            f"{user.name} is {user.role}, so a token of theirs cannot be {token.role}",
+            hint="choose a role that is not beyond theirs",
         )

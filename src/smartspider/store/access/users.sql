@@ -1,7 +1,7 @@
--- add: a user
+-- add: add a user
 INSERT INTO "user" (name, password, role, created_at) VALUES (?, ?, ?, ?) RETURNING id
 
--- any_user: whether there is one
+-- any_user: whether there is a user
 SELECT 1 FROM "user" ORDER BY id LIMIT 1
 
 -- by_id: a user
@@ -13,17 +13,17 @@ SELECT id, name, password, role, created_at, disabled_at, session FROM "user" WH
 -- after: users in the order they were added
 SELECT id, name, password, role, created_at, disabled_at, session FROM "user" WHERE id > ? ORDER BY id LIMIT ?
 
--- change: a user as they are now
+-- change: change a user
 UPDATE "user" SET password = ?, role = ?, disabled_at = ?, session = session + ? WHERE id = ?
 
--- delete: forget a user
+-- delete: delete a user
 DELETE FROM "user" WHERE id = ?
 
--- other_admin: an admin who can act, besides one
+-- other_admin: another enabled admin
 SELECT id FROM "user" INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id > ?1
 UNION ALL
 SELECT id FROM "user" INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id < ?1
 LIMIT 1
 
--- end_sessions: nothing of a user can be prolonged
+-- end_sessions: delete the refresh tokens of a user
 DELETE FROM refresh WHERE user_id = ?

@@ -1,4 +1,4 @@
--- all: hosts by name, a page at a time
+-- all: hosts by name
 SELECT h.name, h.domain,
        (SELECT coalesce(max(r.delay_s), 0.0) FROM lane l JOIN run r ON r.id = l.run_id
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused')),
@@ -8,7 +8,7 @@ SELECT h.name, h.domain,
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused'))
 FROM host h WHERE h.name > ? ORDER BY h.name LIMIT ?
 
--- held: those that are held now; few are at a time
+-- held: hosts held now, of which there are few
 SELECT h.name, h.domain,
        (SELECT coalesce(max(r.delay_s), 0.0) FROM lane l JOIN run r ON r.id = l.run_id
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused')),
@@ -18,7 +18,7 @@ SELECT h.name, h.domain,
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused'))
 FROM host h WHERE h.held_until > 0 AND h.held_until > ? AND h.name > ? ORDER BY h.name LIMIT ?
 
--- by_name: one host
+-- by_name: a host
 SELECT h.name, h.domain,
        (SELECT coalesce(max(r.delay_s), 0.0) FROM lane l JOIN run r ON r.id = l.run_id
         WHERE l.host_id = h.id AND r.state IN ('running', 'stopping', 'paused')),

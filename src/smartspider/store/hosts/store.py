@@ -68,7 +68,7 @@ class HostStore:
             found = row(connection, SQL.by_name, (host,))
             if found is None:
                 raise NotFound(
-                    f"no run has met the host {host[:200]!r}", hint="`smartspider host list` shows all others"
+                    f"no run has met the host {host[:200]!r}", hint="`smartspider host list` shows all hosts"
                 )
             return _record(found)
 

@@ -18,7 +18,7 @@ def check(connection: Connection, epoch: int) -> None:
 def _require(newest: Term, epoch: int) -> None:
     if newest.epoch != epoch:
         raise LeadershipLost(
-            f"term {epoch} is over: {newest.owner or 'nobody'} has the newest, {newest.epoch}"
+            f"term {epoch} has ended: the newest is {newest.epoch}, of {newest.owner or 'no process'}"
         )
 
 

@@ -1,14 +1,14 @@
 -- current: the newest term
 SELECT owner, epoch, until FROM leader
 
--- contested: the same, for who would lead
+-- contested: the same, locked for taking a term
 SELECT owner, epoch, until FROM leader LIMIT 1
 
--- take: a new term
+-- take: start a new term
 UPDATE leader SET owner = ?, epoch = epoch + 1, until = ? RETURNING epoch
 
--- prolong: the same term, for longer
+-- prolong: renew a term
 UPDATE leader SET until = ? RETURNING epoch
 
--- resign: the term of an owner is over
+-- resign: end the term of an owner
 UPDATE leader SET owner = '', until = ? WHERE owner = ?

@@ -1,9 +1,9 @@
--- runs: those that are worked on or wait to be, with what is open in them
+-- runs: live runs with their open requests
 SELECT id, state, total - done - redirect - missing - skipped - dead - broken, concurrency
 FROM run WHERE state IN ('queued', 'running') ORDER BY id LIMIT ?
 
--- keep: so many workers are wanted
+-- keep: store a decision
 UPDATE scaling SET desired = ?, at = ?, figure = ?
 
--- decision: what was wanted last
+-- decision: the last decision
 SELECT figure FROM scaling

@@ -1,7 +1,7 @@
--- after: rows in the order they were committed
+-- after: rows in commit order
 SELECT id, url_id, data FROM item WHERE id > ? AND id < ? ORDER BY id LIMIT ?
 
--- before: rows from the newest on
+-- before: rows in reverse commit order
 SELECT id, url_id, data FROM item WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?
 
 -- one: a row
@@ -10,5 +10,5 @@ SELECT id, url_id, data FROM item WHERE id = ?
 -- origin: the page of a row
 SELECT url, coalesce(closed_at, 0) FROM url WHERE id = ?
 
--- counts: how many rows a run has; something of it changes whenever one of them does
+-- counts: number of rows of a run, with a column that changes with every change of a row
 SELECT items, next_item, updated FROM run WHERE id = ?

@@ -105,7 +105,7 @@ def read_counts(connection: Connection, run_id: int) -> RowCounts:
     """Return the counters of the rows of a run."""
     found = row(connection, SQL.counts, (run_id,))
     if found is None:
-        raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
+        raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows all runs")
     return RowCounts(*found)
 
 

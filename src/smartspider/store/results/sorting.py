@@ -63,8 +63,8 @@ class SortedRows:
         counts = await self._db.read(lambda connection: rows.read_counts(connection, query.run_id))
         if counts.items > MAX_ROWS:
             raise RequestInvalid(
-                f"run {query.run_id} has {counts.items:,} rows, and up to {MAX_ROWS:,} are sorted by value",
-                hint="leave the sorting out, or export the rows (as parquet or sqlite, say) and sort there",
+                f"run {query.run_id} has {counts.items:,} rows; at most {MAX_ROWS:,} can be sorted by value",
+                hint="omit the sorting, or export the rows (for example as parquet or sqlite) and sort there",
             )
         key = msgspec.json.encode(query)
         async with self._turn:
@@ -129,5 +129,5 @@ def _position_of(cursor: str) -> SortPosition:
     except (ValueError, KeyError, RecursionError, msgspec.MsgspecError):
         pass
     raise RequestInvalid(
-        f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before"
+        f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the previous page"
     )

@@ -140,7 +140,7 @@ def _number(cursor: str, run_id: int) -> int:
     number = int(cursor) if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else -1
     if run_of(number) != run_id:
         raise RequestInvalid(
-            f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the page before"
+            f"{cursor[:40]!r} is not a cursor of these rows", hint="use `next` of the previous page"
         )
     return number
 

@@ -1,57 +1,57 @@
--- sums: what runs count
+-- sums: counters of runs
 SELECT id, total, items, done, redirect, missing, skipped, dead, broken FROM run
 
--- counted: what there is of a run
+-- counted: counters of a run computed from its rows
 SELECT count(*), (SELECT count(*) FROM item WHERE id >= ?1 << 40 AND id < (?1 + 1) << 40),
        count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'redirect'),
        count(*) FILTER (WHERE state = 'missing'), count(*) FILTER (WHERE state = 'skipped'),
        count(*) FILTER (WHERE state = 'dead'), count(*) FILTER (WHERE state = 'broken')
 FROM url WHERE run_id = ?1
 
--- set_sums: what a run counts
+-- set_sums: set the counters of a run
 UPDATE run SET total = ?, items = ?, done = ?, redirect = ?, missing = ?, skipped = ?, dead = ?, broken = ? WHERE id = ?
 
--- stray_items: items of no page that is done
+-- stray_items: items without a page that is done
 SELECT i.id FROM item i LEFT JOIN url u ON u.id = i.url_id WHERE u.state IS NULL OR u.state <> 'done'
 
--- drop_item_keys: what such an item is recognised by
+-- drop_item_keys: delete the keys of such an item
 DELETE FROM item_key WHERE item_id = ?
 
--- drop_item: such an item
+-- drop_item: delete such an item
 DELETE FROM item WHERE id = ?
 
--- count_items: all runs count their items
+-- count_items: count the items of all runs again
 UPDATE run SET items = (SELECT count(*) FROM item WHERE item.id >= run.id << 40 AND item.id < (run.id + 1) << 40)
 
--- stray_keys: keys of items that are not there, or not of the run or task
+-- stray_keys: keys without an item of their run or task
 SELECT scope, key FROM item_key k LEFT JOIN item i ON i.id = k.item_id LEFT JOIN run r ON r.id = k.item_id >> 40
 WHERE i.id IS NULL OR r.id IS NULL OR (k.scope <> r.id AND k.scope <> -r.task_id)
 
--- drop_key: such a key
+-- drop_key: delete such a key
 DELETE FROM item_key WHERE scope = ? AND key = ?
 
--- few_rejects: runs that count fewer rejects than are kept
+-- few_rejects: runs that count fewer rejects than are stored
 SELECT run.id, rejected, kept FROM run
 JOIN (SELECT id >> 40 AS run_id, count(*) AS kept FROM reject GROUP BY 1) AS rejects ON run.id = run_id
 WHERE rejected < kept
 
--- set_rejected: what a run counts
+-- set_rejected: set the rejects of a run
 UPDATE run SET rejected = ? WHERE id = ?
 
--- over_but_open: runs that are over and have open rows
+-- over_but_open: ended runs with open rows
 SELECT run.id, run.state FROM run WHERE run.state IN ('completed', 'failed', 'cancelled')
 AND EXISTS (SELECT 1 FROM url WHERE url.run_id = run.id AND url.state = 'open')
 
--- pause: such a run waits for someone to go on
+-- pause: make such a run resumable
 UPDATE run SET state = 'paused', reason = ?, finished_at = NULL WHERE id = ?
 
--- open_rows: what is open of a run
+-- open_rows: open rows of a run
 SELECT id, host_id, -priority FROM url WHERE run_id = ? AND state = 'open'
 
--- last_moment: when a run ended
+-- last_moment: the end of a run
 SELECT coalesce(finished_at, created_at) FROM run WHERE id = ?
 
--- numbers: what the next rows of runs are numbered, and what they must be at least
+-- numbers: the next numbers of runs, and what they must be at least
 SELECT id, next_url, next_item,
        1 + coalesce((SELECT max(url.id) - (run.id << 40) FROM url
                      WHERE url.id >= run.id << 40 AND url.id < (run.id + 1) << 40), 0),
@@ -59,38 +59,38 @@ SELECT id, next_url, next_item,
                      WHERE item.id >= run.id << 40 AND item.id < (run.id + 1) << 40), 0)
 FROM run
 
--- set_numbers: what the next rows of a run are numbered
+-- set_numbers: set the next numbers of a run
 UPDATE run SET next_url = ?, next_item = ? WHERE id = ?
 
--- event_gaps: runs whose events are not numbered without a gap
+-- event_gaps: runs with a gap in their event numbers
 SELECT run.id, next_event, last FROM run JOIN
     (SELECT run_id, count(*) AS kept, min(number) AS first, max(number) AS last FROM event GROUP BY 1) AS told
     ON run_id = run.id
 WHERE last <> next_event - 1 OR kept <> last - first + 1
 
--- stray_events: runs that are gone, but not their events
+-- stray_events: deleted runs with events
 SELECT DISTINCT run_id FROM event WHERE run_id NOT IN (SELECT id FROM run)
 
--- drop_events: their events
+-- drop_events: delete their events
 DELETE FROM event WHERE run_id = ?
 
--- set_next_event: the number of the next event of a run
+-- set_next_event: set the number of the next event of a run
 UPDATE run SET next_event = ? WHERE id = ?
 
--- event_numbers: the events of a run, newest first
+-- event_numbers: event numbers of a run, newest first
 SELECT number FROM event WHERE run_id = ? ORDER BY number DESC
 
--- drop_events_before: the events of a run before a gap
+-- drop_events_before: delete the events of a run before a gap
 DELETE FROM event WHERE run_id = ? AND number < ?
 
--- all_tuning: turned knobs
+-- all_tuning: changed settings of runs
 SELECT id, tuning FROM run WHERE tuning IS NOT NULL
 
--- all_knobs: knobs of tasks
+-- all_knobs: original settings of runs
 SELECT id, knobs FROM run WHERE knobs IS NOT NULL
 
--- clear_tuning: turned knobs that cannot be read
+-- clear_tuning: remove changed settings that cannot be decoded
 UPDATE run SET tuning = NULL WHERE id = ?
 
--- clear_knobs: knobs that cannot be read
+-- clear_knobs: remove original settings that cannot be decoded
 UPDATE run SET knobs = NULL WHERE id = ?

@@ -111,7 +111,7 @@ def _refuse_second(connection: Connection, name: str, task_id: int) -> None:
     if active is not None:
         raise Conflict(
             f"run {active[0]} of the task {name!r} is {active[1]}",
-            hint="wait for its end, cancel it, or start beside it: ?overlap=true, `run start --overlap`",
+            hint="wait for its end, cancel it, or allow both: ?overlap=true, `run start --overlap`",
         )
 
 
@@ -126,7 +126,7 @@ def _pin(author: tasks.TaskWriter, plan: Plan, number: int | None) -> TaskVersio
     version = tasks.get_version(author.connection, tasks.get(author.connection, plan.name).id, number)
     if not version.matches(spec):
         raise Conflict(
-            f"version {number} of the task {plan.name!r} is another one than that to be run",
+            f"version {number} of the task {plan.name!r} differs from the plan to run",
             hint="start it again: the task was changed at the same time",
         )
     return version
@@ -139,7 +139,7 @@ def read_run(connection: Connection, run_id: int) -> Run:
 
 def _run(run_id: int, found: Row | None) -> Run:
     if found is None:
-        raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows the runs there are")
+        raise NotFound(f"there is no run {run_id}", hint="`smartspider run list` shows all runs")
     number, name, spec, spec_hash, state, reason, created, started, finished, *rest = found
     task_id, task_version, started_by, active_s, resumed_at, lasting_s, *rest = rest
     tuning, revision, needs, in_flight, *counts = rest
@@ -177,7 +177,9 @@ def set_state(
     if not can_transition(run.state, state):
         raise NotAllowed(
             f"run {run_id} is {run.state} and cannot become {state}",
-            hint="start a new run of its task" if run.state in FINISHED else "look at how it stands now",
+            hint="start a new run of its task"
+            if run.state in FINISHED
+            else "`smartspider run show` shows its state",
         )
     if state in UNFINISHED and run.state not in UNFINISHED:
         require_task(connection, run)
@@ -189,7 +191,7 @@ def set_state(
 def require_task(connection: Connection, run: Run) -> None:
     """Raise `NotAllowed` if the task of a run to reopen is deleted."""
     if tasks.get(connection, run.task_id).is_deleted:
-        raise NotAllowed(f"the task of run {run.id} is deleted", hint="crawl its task file to begin anew")
+        raise NotAllowed(f"the task of run {run.id} is deleted", hint="crawl its task file again")
 
 
 def change_state(connection: Connection, run: Run, state: RunState, reason: str, now: float) -> None:

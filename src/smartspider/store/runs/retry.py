@@ -66,7 +66,7 @@ def _check(connection: Connection, run_id: int) -> Run:
     """Return the run if its failed requests may be reopened now."""
     run = lifecycle.read_run(connection, run_id)
     if run.state == "cancelled":
-        raise NotAllowed(f"run {run_id} is cancelled, and that is for good", hint="start another run")
+        raise NotAllowed(f"run {run_id} is cancelled and cannot be resumed", hint="start another run")
     if run.state == "stopping":
         raise NotAllowed(f"run {run_id} is stopping", hint="retry when it has stopped")
     lifecycle.require_task(connection, run)

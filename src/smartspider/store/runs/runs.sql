@@ -1,11 +1,11 @@
--- add_run: a new run
+-- add_run: add a run
 INSERT INTO run (task_id, task_version, task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
     guard_pauses, policies, knobs, started_by, needs)
 VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
 
--- seeds_added: the entries are in
+-- seeds_added: count the entries
 UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
@@ -16,7 +16,7 @@ SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, fi
        retries, returns, late, bytes_read
 FROM run WHERE id = ?
 
--- unfinished: the oldest run of a task that is not over
+-- unfinished: the oldest unfinished run of a task
 SELECT id, state FROM run WHERE task_id = ? AND state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id LIMIT 1
 
 -- runs: all, newest first
@@ -34,31 +34,31 @@ SELECT id FROM run WHERE state = ? AND id < ? ORDER BY id DESC LIMIT ?
 -- runs_of_task_in: of a task, in a state, newest first
 SELECT id FROM run WHERE task_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?
 
--- live_runs: those that workers have something to do for, oldest first
+-- live_runs: live runs, oldest first
 SELECT id FROM run INDEXED BY run_live WHERE state IN ('queued', 'running', 'stopping') ORDER BY id
 
--- knobs: as the task has them, as they were turned, and as they were before both were kept
+-- knobs: the original settings, the changed ones, and the columns
 SELECT knobs, tuning, concurrency, weight, delay_s, per_host, max_pages, max_items, max_duration_s, max_errors
 FROM run WHERE id = ?
 
--- tune: knobs as they are turned now
+-- tune: change settings
 UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?, delay_s = ?, per_host = ?, max_pages = ?,
     max_items = ?, max_duration_s = ?, max_errors = ?
 WHERE id = ?
 
--- failed: requests in a state, in the order they were found, as a retry looks at them
+-- failed: requests in a state, in the order they were found, as a retry reads them
 SELECT id, host_id, -priority, returns, coalesce(reason, '') FROM url
 WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
 
--- open_again: a request gets another visit
+-- open_again: reopen a request for another visit
 UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL
 WHERE id = ?
 
--- opened: what ended in a state, and has not now
+-- opened: count reopened requests out of a state
 UPDATE run SET dead = dead - ?, broken = broken - ?, skipped = skipped - ?, untold = 1 WHERE id = ?
 
--- set_state: a run changes its state; the time it ran is kept
+-- set_state: change the state of a run, and add the time it was running
 UPDATE run SET
     active_s = active_s + CASE WHEN resumed_at IS NOT NULL AND ?2 <> 'running' THEN ?4 - resumed_at ELSE 0 END,
     resumed_at = CASE WHEN ?2 = 'running' THEN coalesce(resumed_at, ?4) END,
@@ -68,22 +68,22 @@ UPDATE run SET
     state = ?2, reason = ?3
 WHERE id = ?1
 
--- has_open: whether a request is still to be fetched
+-- has_open: whether a run has open requests
 SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open')
 
--- close_rest: what will not be fetched any more, a bounded number at a time
+-- close_rest: skip a bounded number of open requests
 UPDATE url SET state = 'skipped', reason = ?2, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
              AND (?4 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1)) LIMIT 5000)
 
--- count_skipped: keep the sum
+-- count_skipped: count them
 UPDATE run SET skipped = skipped + ? WHERE id = ?
 
--- entry_fetched: whether any entry gave a page, or at least an answer
+-- entry_fetched: whether any entry returned a page, or at least an answer
 SELECT EXISTS (SELECT 1 FROM url u LEFT JOIN url t ON t.id = u.target_id WHERE u.run_id = ? AND u.is_entry
                AND (u.state IN ('done', 'missing') OR t.state IN ('done', 'missing')))
 
--- entry_reason: why the first entry that failed did
+-- entry_reason: the reason of the first failed entry
 SELECT url, coalesce(reason, state) FROM url
 WHERE run_id = ? AND is_entry AND state NOT IN ('done', 'missing', 'redirect') ORDER BY id LIMIT 1
 
@@ -91,22 +91,22 @@ WHERE run_id = ? AND is_entry AND state NOT IN ('done', 'missing', 'redirect') O
 SELECT i.id, u.url, i.data, coalesce(u.closed_at, 0) FROM item i JOIN url u ON u.id = i.url_id
 WHERE i.id > ? AND i.id < ? ORDER BY i.id LIMIT 2000
 
--- rejects: items that were not kept, by cursor
+-- rejects: rejected items by cursor
 SELECT r.id, u.url, r.reason, r.step, r.field, r.value, r.data FROM reject r JOIN url u ON u.id = r.url_id
 WHERE r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?
 
--- cleaning: what steps made of values, by cursor
+-- cleaning: changed values by cursor
 SELECT c.id, u.url, c.item, c.step, c.field, c.before, c.after FROM cleaning c JOIN url u ON u.id = c.url_id
 WHERE c.id > ?1 AND c.id < ?2 AND (?3 IS NULL OR c.field = ?3) AND (?4 IS NULL OR c.step = ?4 OR substr(c.step, -length(?4) - 1) = ' ' || ?4)
 ORDER BY c.id LIMIT ?5
 
--- step_counts: what each step did
+-- step_counts: the counts of each step
 SELECT step, seen, changed, emptied, rejected FROM step_count WHERE run_id = ?
 
--- urls_by_print: what is known about a request
+-- urls_by_print: rows of a request
 SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2
 
--- url_record: everything about a row
+-- url_record: the details of a row
 SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.status, u.page, u.depth, u.priority, u.attempts,
        u.returns, u.items,
        (SELECT url FROM url p WHERE p.id = u.parent_id), (SELECT url FROM url t WHERE t.id = u.target_id),
@@ -117,35 +117,35 @@ FROM url u WHERE u.id = ?1
 SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
 WHERE id > ? AND id < ? ORDER BY id LIMIT ?
 
--- pages_open: of these, what is still to be fetched
+-- pages_open: the open ones
 SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
 WHERE run_id = ? AND state = 'open' AND id > ? ORDER BY id LIMIT ?
 
--- pages_closed: of these, what ended in a state
+-- pages_closed: those closed in a state
 SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
 WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
 
--- lease_place: who has it
+-- lease_place: the worker that leases a request
 SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id = lease.worker_id WHERE url_id = ?
 
--- later_place: when it comes back
+-- later_place: when a request is retried
 SELECT due_at FROM later WHERE url_id = ?1 AND due_at > ?2
 
--- attempts: what went wrong
+-- attempts: failed attempts
 SELECT at, status, reason, elapsed_s FROM attempt WHERE url_id = ? ORDER BY id
 
--- host_queues: where a run waits
+-- host_queues: queues of a run by host
 SELECT l.host_id, h.name, l.queued, h.held_until, h.hold_reason,
        (SELECT count(*) FROM lease WHERE host_id = h.id)
 FROM lane l JOIN host h ON h.id = l.host_id
 WHERE l.run_id = ?1 AND (l.queued > 0 OR EXISTS (SELECT 1 FROM lease WHERE host_id = h.id AND run_id = ?1))
 ORDER BY l.queued DESC LIMIT ?2
 
--- receipt: how hosts were treated
+-- receipt: requests of a run by host
 SELECT h.id, h.name, v.requests, v.refusals, v.first_at, v.last_at FROM visit v JOIN host h ON h.id = v.host_id
 WHERE v.run_id = ? ORDER BY v.requests DESC
 
--- gaps: how far requests of a run were from the one before them at a host, and how many were too close
+-- gaps: the smallest gap before requests of a run to a host, and how many were too short
 SELECT min(gap), min(asked_s), sum(gap < delay_s - 0.001), (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2)
 FROM (
     SELECT run_id, at - lag(at) OVER (ORDER BY at) AS gap, delay_s AS asked_s,
@@ -153,36 +153,36 @@ FROM (
     FROM send WHERE host_id = ?1
 ) WHERE gap IS NOT NULL AND run_id = ?2
 
--- delete_begun: a run that is forgotten is cancelled first
+-- delete_begun: cancel a run before it is deleted
 UPDATE run SET state = 'cancelled', reason = ? WHERE id = ?
 
--- delete_keys: what items of a run are recognised by, some thousand at a time
+-- delete_keys: delete some thousand item keys of a run
 DELETE FROM item_key WHERE (scope, key) IN
     (SELECT scope, key FROM item_key WHERE item_id >= ? AND item_id < ? LIMIT 9999)
 
--- delete_rejects: items that were not kept
+-- delete_rejects: delete rejects
 DELETE FROM reject WHERE id IN (SELECT id FROM reject WHERE id >= ? AND id < ? LIMIT 999)
 
--- delete_changes: its cleaning log
+-- delete_changes: delete the cleaning log
 DELETE FROM cleaning WHERE id IN (SELECT id FROM cleaning WHERE id >= ? AND id < ? LIMIT 9999)
 
--- delete_items: its items
+-- delete_items: delete items
 DELETE FROM item WHERE id IN (SELECT id FROM item WHERE id >= ? AND id < ? LIMIT 9999)
 
--- delete_attempts: what went wrong in it
+-- delete_attempts: delete failed attempts
 DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND url_id < ? LIMIT 999)
 
--- delete_urls: its requests
+-- delete_urls: delete requests
 DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)
 
--- delete_visits: how it treated hosts
+-- delete_visits: delete visits of hosts
 DELETE FROM visit WHERE run_id = ?
 
--- delete_sends: when its requests left
+-- delete_sends: delete send times
 DELETE FROM send WHERE run_id = ?
 
--- delete_counts: what its steps did
+-- delete_counts: delete the counts of steps
 DELETE FROM step_count WHERE run_id = ?
 
--- delete_run: the run itself
+-- delete_run: delete the run itself
 DELETE FROM run WHERE id = ?

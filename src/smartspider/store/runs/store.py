@@ -137,7 +137,7 @@ class RunStore(ABC):
         if not sweep.opened:
             raise NotAllowed(
                 f"no request of run {run_id} failed, so there is nothing to retry",
-                hint="start another run of its task to fetch everything anew",
+                hint="start another run of its task to fetch everything again",
             )
         return sweep.opened
 
@@ -164,7 +164,8 @@ class RunStore(ABC):
         def work(connection: Connection) -> Run:
             if was is not None and (found := lifecycle.read_run(connection, run_id).state) != was:
                 raise Conflict(
-                    f"run {run_id} is {found} and not {was} any more", hint="look at how it stands now"
+                    f"run {run_id} is {found}, no longer {was}",
+                    hint="`smartspider run show` shows its state",
                 )
             lifecycle.set_state(connection, run_id, state, reason, self._db.now(), actor=actor)
             return lifecycle.read_run(connection, run_id)

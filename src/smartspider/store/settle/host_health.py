@@ -136,7 +136,7 @@ class HostHealth:
         if state.openings >= max_openings:
             events += self._abandon(host_id, "dead", f"host down: {state.reason}", deltas)
         elif state.hold_s > politeness.MAX_HOLD_S:
-            reason = f"{HELD}asks to be left alone for {state.hold_s:.0f} s"
+            reason = f"{HELD}asks for no requests for {state.hold_s:.0f} s"
             events += self._abandon(host_id, "skipped", reason, deltas)
         if state.hold_s > 0.0:
             connection.execute(gates.SQL.hold, (self._now + state.hold_s, state.reason, host_id))

@@ -20,7 +20,7 @@ from smartspider.core.frontier.updates import HostRow, QueuePosition, ReturnedLe
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
-from smartspider.store.frontier_updates import BURY_AFTER, SUSPECT_AFTER
+from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.contracts.actions import HOST, done, failed, plan_of, url, urls
 
@@ -147,7 +147,7 @@ async def test_a_request_that_keeps_losing_workers_is_set_apart_then_buried(
         places, _ = await rows.count_returns([back(lease.url_id, worker, is_alone=True)])
     assert places == []
     (failure,) = await backend.store.failures(run.id)
-    assert (failure.state, failure.reason) == ("dead", "crash: every worker that took it alone was lost")
+    assert (failure.state, failure.reason) == ("dead", CRASHED)
     counters = (await backend.store.get_run(run.id)).counters
     assert (counters.dead, counters.returns) == (1, SUSPECT_AFTER + BURY_AFTER)
     assert await backend.store.fsck() == []
@@ -229,7 +229,7 @@ async def test_what_a_worker_holds_is_shown_from_its_last_beat(
 
 
 async def test_a_lease_knows_the_visit_it_is_for(backend: PostgresBackend, rows: PostgresOpenRows) -> None:
-    """Store 10: what an earlier visit brings late changes nothing, whoever holds the row."""
+    """RunStore 10: what an earlier visit brings late changes nothing, whoever holds the row."""
     run = await started(backend, plan_of("one", "two"))
     one, _ = await leases(backend.database, run)
     ledger = PostgresLedger(backend.database)

@@ -21,6 +21,7 @@ from smartspider.core.requests.politeness import increased_delay_s
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import FINISHED, RunState, first_id, run_of
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.frontier_updates import CRASHED
 from smartspider.store.hosts.domains import registrable_domain
 
 SUSPECT_AFTER = BURY_AFTER = 3
@@ -152,7 +153,7 @@ class MemoryRows:
             row.returns += lost.counts
             row.lone_returns += lost.counts and lost.is_alone
             if row.lone_returns >= BURY_AFTER and row.state == "open":
-                row.state, row.reason = "dead", "crash: every worker that took it alone was lost"
+                row.state, row.reason = "dead", CRASHED
             if self._is_open(row):
                 places.append(row.place)
         told = [LeasesReturned(run_id, count, name) for (run_id, name), count in counts.items()]

@@ -1,11 +1,11 @@
--- find_host__many: ids of hosts
+-- find_host__many: id of a host, for many
 SELECT id, name FROM host WHERE name = ANY (?::text[])
 
--- add_host__many: hosts seen for the first time
+-- add_host__many: add a host, for many
 INSERT INTO host (name, domain) SELECT * FROM unnest(?::text[], ?::text[]) ON CONFLICT DO NOTHING
 
--- gate: what the gate of a host is made of; the strictest of the runs that stand at it counts. The last slot is
--- known to the frontier: here it is the last request that left or was handed out, whose lease is for a minute.
+-- gate: the state of a gate, with the settings of the strictest run registered there. Only the frontier knows the last
+-- slot: here it is the last request that was sent or leased, whose lease lasts a minute.
 SELECT greatest(coalesce((SELECT max(at) FROM send WHERE host_id = h.id), 0),
                 coalesce((SELECT max(deadline_at) - 60 FROM lease WHERE host_id = h.id), 0)), h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.delay_s), 0),
        h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain)
@@ -14,36 +14,36 @@ LEFT JOIN lane l ON l.host_id = h.id
 LEFT JOIN run r ON r.id = l.run_id AND r.state IN ('running', 'stopping', 'paused')
 WHERE h.id = ? GROUP BY h.id
 
--- hold: send nothing before this; a hold is never shortened
+-- hold: hold a host; a hold is never shortened
 UPDATE host SET hold_reason = CASE WHEN ?1::float8 > held_until THEN ?2 ELSE hold_reason END,
                 held_until = greatest(held_until, ?1),
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?3
 
--- resume: lift a hold and forget what made the host slow
+-- resume: end a hold and reset the adaptive delay
 UPDATE host SET held_until = 0, hold_reason = '', adaptive_s = 0, failures = 0, openings = 0,
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?
 
--- slow: the delay that an operator asks for
+-- slow: set the operator's delay
 UPDATE host SET operator_s = ?,
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?
 
--- set_health: keep what a host's answers led to
+-- set_health: set the health of a host
 UPDATE host SET adaptive_s = ?, failures = ?, openings = ?, slowed_at = ?, has_answered = ?,
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?
 
--- set_crawl_delay: the longest that any robots.txt of a host asks for
+-- set_crawl_delay: set the longest Crawl-delay of a host's robots.txt files
 UPDATE host SET robots_s = (SELECT max(delay_s) FROM robots WHERE host_id = ?1),
                 changed_at = greatest(extract(epoch FROM clock_timestamp())::float8, changed_at + 0.000001)
 WHERE id = ?1
 
--- health__many: what answers of hosts led to
+-- health__many: the health of a host, for many
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host
 WHERE name = ANY (?::text[])
 
--- health_now__many: the same of those that will change, and nobody else changes them meanwhile
+-- health_now__many: the same for a host that will change, locked, for many
 SELECT id, name, adaptive_s, failures, openings, held_until, slowed_at, has_answered FROM host
 WHERE id = ANY (?::bigint[]) ORDER BY id FOR NO KEY UPDATE

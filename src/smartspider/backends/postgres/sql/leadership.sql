@@ -1,5 +1,5 @@
--- current__write: the newest term stays the newest until the transaction ends; who leads may prolong it meanwhile
+-- current__write: the newest term, locked against a newer one until the transaction ends; its owner may renew it meanwhile
 SELECT owner, epoch, until FROM leader FOR KEY SHARE
 
--- contested__write: one at a time
+-- contested__write: the same, one at a time
 SELECT owner, epoch, until FROM leader LIMIT 1 FOR NO KEY UPDATE

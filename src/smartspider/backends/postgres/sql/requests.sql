@@ -1,11 +1,11 @@
--- stored__many: which requests have rows
+-- stored__many: the fingerprint of a request with a row in the run, for many
 SELECT url.fingerprint FROM url
 JOIN unnest(?::bigint[], ?::bytea[]) AS asked (run_id, fingerprint) USING (run_id, fingerprint)
 
--- total__many: how many rows runs have
+-- total__many: number of rows of a run, for many
 SELECT id, total FROM run WHERE id = ANY (?::bigint[])
 
--- epoch: server, timeline and database: a standby that took over or a restored backup has another timeline
+-- epoch: server, timeline and database: a promoted standby or a restored backup has another timeline
 SELECT system_identifier || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '-'
        || (SELECT oid FROM pg_database WHERE datname = current_database())
 FROM pg_control_system()

@@ -1,12 +1,12 @@
--- of_task: the schedule that stands in a task
+-- of_task: the schedule given in a task
 SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
 FROM schedule WHERE task_id = ? AND is_of_task <> 0
 
--- due: those whose time has come
+-- due: due schedules
 SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
 FROM schedule WHERE is_enabled <> 0 AND run_at IS NOT NULL AND run_at <= ? ORDER BY run_at LIMIT ?
 
--- watched: firings whose run is over or gone
+-- watched: watched firings whose run has ended or was deleted
 SELECT f.schedule_id, f.fire_at, f.at, f.outcome, f.reason, f.run_id, f.tries
 FROM firing f LEFT JOIN run r ON r.id = f.run_id
 WHERE f.is_watched <> 0 AND (r.id IS NULL OR r.state IN ('completed', 'failed', 'cancelled'))

@@ -1,5 +1,5 @@
--- forget_refresh__many: as if there had been none
+-- forget_refresh__many: delete a refresh token, for many
 DELETE FROM refresh WHERE hash = ANY (?::bytea[])
 
--- forget_ticket__many: as if there had been none
+-- forget_ticket__many: delete a ticket, for many
 DELETE FROM ticket WHERE hash = ANY (?::bytea[])

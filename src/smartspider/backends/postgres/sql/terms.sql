@@ -1,2 +1,2 @@
--- prolong: a term that is not over, by whose it is
+-- prolong: renew an unexpired term of an owner
 UPDATE leader SET until = ? WHERE owner = ? AND until > ? RETURNING epoch

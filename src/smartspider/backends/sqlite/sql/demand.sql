@@ -1,10 +1,10 @@
--- count: hosts that a run has work queued for, those that seem open and those that are not, up to a limit each
+-- count: hosts with queued work of a run, open and closed ones, up to a limit each
 SELECT (SELECT count(*) FROM (SELECT 1 FROM lane INDEXED BY lane_open
                               WHERE run_id = ?1 AND queued > 0 AND wake_at IS NULL LIMIT ?2)),
        (SELECT count(*) FROM (SELECT 1 FROM lane INDEXED BY lane_closed
                               WHERE run_id = ?1 AND queued > 0 AND wake_at IS NOT NULL LIMIT ?2))
 
--- looked: some of them, open and closed ones, as the strictest of the runs that stand there wants it
+-- looked: some of them, with the settings of the strictest run registered there
 WITH some AS (
     SELECT * FROM (SELECT id, run_id, host_id, queued FROM lane INDEXED BY lane_open
                    WHERE run_id = ?1 AND queued > 0 AND wake_at IS NULL ORDER BY rank LIMIT ?2)

@@ -1,15 +1,15 @@
--- open_rows: what is still to be fetched for runs that are not over
+-- open_rows: open requests of unfinished runs
 SELECT count(*) FROM url WHERE state = 'open'
 AND run_id IN (SELECT id FROM run WHERE state NOT IN ('completed', 'failed', 'cancelled'))
 
--- numbers: the number each table gave last
+-- numbers: the last number of each table
 SELECT name, seq FROM sqlite_sequence
 
--- audit_head: where the audit ends
+-- audit_head: the end of the audit log
 SELECT last, hash FROM audit_head
 
--- log_bytes: bytes of all log lines
+-- log_bytes: size of all log lines
 SELECT bytes FROM log_size
 
--- last_notified: up to which event notifications were made; NULL: none ever was
+-- last_notified: the last event for which notifications were created; NULL if none
 SELECT (SELECT value FROM meta WHERE name = 'notifications')

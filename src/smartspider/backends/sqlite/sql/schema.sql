@@ -1,6 +1,6 @@
 -- The data folder, format 1. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
--- ---------------------------------------------------------------- the store: the truth
+-- ---------------------------------------------------------------- the store
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -11,11 +11,11 @@ INSERT INTO meta VALUES ('epoch', 1), ('token', 0), ('shift', 0);
 CREATE TABLE task (
     id         INTEGER PRIMARY KEY,
     name       TEXT NOT NULL,
-    owner      TEXT NOT NULL,                           -- who created it
+    owner      TEXT NOT NULL,                           -- user or token that created it
     created_at REAL NOT NULL,
     updated_at REAL NOT NULL,
-    version    INTEGER NOT NULL,                        -- the newest
-    deleted_at REAL                                     -- then only its versions are left, for its runs
+    version    INTEGER NOT NULL,                        -- the newest version
+    deleted_at REAL                                     -- its versions stay for its runs
 );
 CREATE UNIQUE INDEX task_name ON task (name) WHERE deleted_at IS NULL;
 
@@ -42,10 +42,10 @@ CREATE TABLE run (
     created_at     REAL NOT NULL,
     started_at     REAL,
     finished_at    REAL,
-    resumed_at     REAL,                                -- since when it is running without a break
-    active_s       REAL NOT NULL DEFAULT 0,             -- seconds it ran before that
-    asked_at       REAL NOT NULL DEFAULT 0,             -- when a worker last asked for its work
-    -- knobs
+    resumed_at     REAL,                                -- start of the present uninterrupted running time
+    active_s       REAL NOT NULL DEFAULT 0,             -- running time before that
+    asked_at       REAL NOT NULL DEFAULT 0,             -- last time a worker leased for it
+    -- settings
     weight         INTEGER NOT NULL,
     concurrency    INTEGER NOT NULL,
     delay_s        REAL NOT NULL,
@@ -61,13 +61,13 @@ CREATE TABLE run (
     guard_rate     REAL,
     guard_after    INTEGER NOT NULL,
     guard_pauses   INTEGER NOT NULL,
-    policies       BLOB,                                -- how items are compared and pages revisited; NULL: not
-    started_by     TEXT NOT NULL DEFAULT '',            -- what made it: an actor, `schedule:3`, `retry:7`
+    policies       BLOB,                                -- dedup and recrawl policies; NULL: none
+    started_by     TEXT NOT NULL DEFAULT '',            -- its origin: an actor, `schedule:3`, `retry:7`
     needs          TEXT NOT NULL DEFAULT 'http',        -- capabilities a worker must have, separated by spaces
-    tuning         BLOB,                                -- knobs turned since it was made, as JSON; NULL: none
-    revision       INTEGER NOT NULL DEFAULT 0,          -- how often they were
-    knobs          BLOB,                                -- as its task has them, as JSON
-    -- what happened so far
+    tuning         BLOB,                                -- settings changed since its creation, as JSON; NULL: none
+    revision       INTEGER NOT NULL DEFAULT 0,          -- number of changes
+    knobs          BLOB,                                -- settings of its task, as JSON
+    -- counters
     next_url       INTEGER NOT NULL DEFAULT 1,
     next_item      INTEGER NOT NULL DEFAULT 1,
     failures_row   INTEGER NOT NULL DEFAULT 0,
@@ -81,15 +81,15 @@ CREATE TABLE run (
     items          INTEGER NOT NULL DEFAULT 0,
     rejected       INTEGER NOT NULL DEFAULT 0,
     duplicates     INTEGER NOT NULL DEFAULT 0,
-    updated        INTEGER NOT NULL DEFAULT 0,          -- times a later duplicate changed or replaced an item
+    updated        INTEGER NOT NULL DEFAULT 0,          -- changes of items by a later duplicate
     duplicate_urls INTEGER NOT NULL DEFAULT 0,
     retries        INTEGER NOT NULL DEFAULT 0,
     returns        INTEGER NOT NULL DEFAULT 0,
     late           INTEGER NOT NULL DEFAULT 0,
     bytes_read     INTEGER NOT NULL DEFAULT 0,
     next_event     INTEGER NOT NULL DEFAULT 1,
-    told_at        REAL NOT NULL DEFAULT 0,             -- when its progress was last put into its events
-    untold         INTEGER NOT NULL DEFAULT 0           -- whether anything changed since
+    told_at        REAL NOT NULL DEFAULT 0,             -- time of its last progress event
+    untold         INTEGER NOT NULL DEFAULT 0           -- 1 if the progress changed since
 );
 CREATE INDEX run_of_task ON run (task_id, id);
 CREATE INDEX run_live ON run (id) WHERE state IN ('queued', 'running', 'stopping');
@@ -102,17 +102,17 @@ CREATE TABLE host (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL UNIQUE,
     domain      TEXT NOT NULL,                          -- registrable domain
-    sent_until  REAL NOT NULL DEFAULT 0,                -- end of the last slot; the next is a delay away
-    turn        REAL NOT NULL DEFAULT 0,                -- how far the lane had got that was served last
+    sent_until  REAL NOT NULL DEFAULT 0,                -- end of the last slot
+    turn        REAL NOT NULL DEFAULT 0,                -- service count of the lane that was served last
     robots_s    REAL NOT NULL DEFAULT 0,                -- Crawl-delay
-    adaptive_s  REAL NOT NULL DEFAULT 0,                -- slowed down by what it answered
-    slowed_at   REAL NOT NULL DEFAULT 0,                -- when that was last made worse
-    operator_s  REAL NOT NULL DEFAULT 0,                -- set by a person
+    adaptive_s  REAL NOT NULL DEFAULT 0,                -- adaptive delay
+    slowed_at   REAL NOT NULL DEFAULT 0,                -- when it was last increased
+    operator_s  REAL NOT NULL DEFAULT 0,                -- set by an operator
     held_until  REAL NOT NULL DEFAULT 0,
     hold_reason TEXT NOT NULL DEFAULT '',
-    has_answered INTEGER NOT NULL DEFAULT 0,            -- ever
-    failures    INTEGER NOT NULL DEFAULT 0,             -- to reach it, in a row
-    openings    INTEGER NOT NULL DEFAULT 0              -- of its circuit, in a row
+    has_answered INTEGER NOT NULL DEFAULT 0,            -- 1 if it ever answered
+    failures    INTEGER NOT NULL DEFAULT 0,             -- consecutive failures to reach it
+    openings    INTEGER NOT NULL DEFAULT 0              -- consecutive openings of its circuit
 );
 CREATE INDEX host_domain ON host (domain);
 CREATE INDEX host_held ON host (held_until) WHERE held_until > 0;
@@ -121,7 +121,7 @@ CREATE TABLE url (
     id           INTEGER PRIMARY KEY,
     run_id       INTEGER NOT NULL,
     fingerprint  BLOB NOT NULL,
-    visit        INTEGER NOT NULL DEFAULT 0,            -- raised when it is opened once more
+    visit        INTEGER NOT NULL DEFAULT 0,            -- raised when it is reopened
     host_id      INTEGER NOT NULL,
     url          TEXT NOT NULL,
     page         TEXT NOT NULL,
@@ -129,15 +129,15 @@ CREATE TABLE url (
     depth        INTEGER NOT NULL,
     is_entry     INTEGER NOT NULL,
     parent_id    INTEGER,
-    extras       BLOB,                                  -- method, headers, body, meta, when not the usual
+    extras       BLOB,                                  -- method, headers, body, meta; NULL for a plain GET
     state        TEXT NOT NULL DEFAULT 'open',
     reason       TEXT,
     status       INTEGER,
-    items        INTEGER NOT NULL DEFAULT 0,            -- records of it that are stored
-    target_id    INTEGER,                               -- where a redirect led
-    attempts     INTEGER NOT NULL DEFAULT 0,            -- fetches that failed
+    items        INTEGER NOT NULL DEFAULT 0,            -- number of stored items
+    target_id    INTEGER,                               -- target of a redirect
+    attempts     INTEGER NOT NULL DEFAULT 0,            -- failed fetches
     returns      INTEGER NOT NULL DEFAULT 0,            -- leases lost with their worker
-    lone_returns INTEGER NOT NULL DEFAULT 0,            -- of these, when it was in the worker's hands alone
+    lone_returns INTEGER NOT NULL DEFAULT 0,            -- those in which it was leased alone
     found_at     REAL NOT NULL,
     closed_at    REAL
 );
@@ -152,7 +152,7 @@ CREATE TABLE item (
     data   TEXT NOT NULL
 );
 
-CREATE TABLE item_key (                                 -- what stored items are recognised by
+CREATE TABLE item_key (                                 -- keys of stored items, for dedup
     scope   INTEGER NOT NULL,                           -- the run, or minus the task
     key     BLOB NOT NULL,
     item_id INTEGER NOT NULL,
@@ -160,17 +160,17 @@ CREATE TABLE item_key (                                 -- what stored items are
 ) WITHOUT ROWID;
 CREATE INDEX item_key_item ON item_key (item_id);
 
-CREATE TABLE reject (                                   -- items that were not kept
+CREATE TABLE reject (                                   -- rejected items
     id     INTEGER PRIMARY KEY,
     url_id INTEGER NOT NULL,
     reason TEXT NOT NULL,
     step   TEXT NOT NULL,
     field  TEXT NOT NULL,
-    value  TEXT NOT NULL,                               -- JSON of what the field held
+    value  TEXT NOT NULL,                               -- JSON of the field
     data   TEXT NOT NULL                                -- JSON of the whole item
 );
 
-CREATE TABLE cleaning (                                 -- what steps made of values, where a task wants to know
+CREATE TABLE cleaning (                                 -- values changed by steps, if the task logs them
     id     INTEGER PRIMARY KEY,
     url_id INTEGER NOT NULL,
     item   INTEGER NOT NULL,                            -- its number on the page
@@ -190,18 +190,18 @@ CREATE TABLE step_count (
     PRIMARY KEY (run_id, step)
 ) WITHOUT ROWID;
 
-CREATE TABLE visited (                                  -- pages as the last run of a task that looks back saw them
+CREATE TABLE visited (                                  -- remembered pages of tasks with a recrawl policy
     task_id       INTEGER NOT NULL,
     fingerprint   BLOB NOT NULL,
-    run_id        INTEGER NOT NULL,                     -- that fetched it last
+    run_id        INTEGER NOT NULL,                     -- last run that fetched it
     fetched_at    REAL NOT NULL,
     changed_at    REAL NOT NULL,
-    interval_s    REAL,                                 -- until it is worth another look, where that adapts
-    content       BLOB NOT NULL,                        -- fingerprint of what it held
+    interval_s    REAL,                                 -- adaptive recrawl interval
+    content       BLOB NOT NULL,                        -- hash of its content
     etag          TEXT NOT NULL,
     last_modified TEXT NOT NULL,
-    context       BLOB NOT NULL,                        -- fingerprint of task and request; others read the page anew
-    page          BLOB,                                 -- items and links, where unchanged pages are asked for
+    context       BLOB NOT NULL,                        -- hash of task and request; with another one the page is read anew
+    page          BLOB,                                 -- items and links, if unchanged pages are reused
     PRIMARY KEY (task_id, fingerprint)
 ) WITHOUT ROWID;
 CREATE INDEX visited_run ON visited (run_id);
@@ -228,7 +228,7 @@ CREATE TABLE robots (
 
 CREATE INDEX robots_host ON robots (host_id);
 
-CREATE TABLE visit (                                    -- how a run treated a host
+CREATE TABLE visit (                                    -- requests of a run to a host
     run_id   INTEGER NOT NULL,
     host_id  INTEGER NOT NULL,
     requests INTEGER NOT NULL DEFAULT 0,
@@ -238,37 +238,37 @@ CREATE TABLE visit (                                    -- how a run treated a h
     PRIMARY KEY (run_id, host_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE send (                                     -- moments requests left, where a delay was in force
+CREATE TABLE send (                                     -- send times of requests, if a delay was in force
     host_id INTEGER NOT NULL,
     at      REAL NOT NULL,
-    token   INTEGER NOT NULL,                           -- of the lease it was sent for
+    token   INTEGER NOT NULL,                           -- token of its lease
     run_id  INTEGER NOT NULL,
     delay_s REAL NOT NULL
 );
 CREATE UNIQUE INDEX send_host ON send (host_id, at, token);
 
-CREATE TABLE audit (                                    -- a chain: only added to, never changed
+CREATE TABLE audit (                                    -- a hash chain, append-only
     id       INTEGER PRIMARY KEY,                       -- 1, 2, 3, ...
     at       REAL NOT NULL,
     actor    TEXT NOT NULL,
     action   TEXT NOT NULL,
     subject  TEXT NOT NULL,
     detail   TEXT NOT NULL,                             -- JSON
-    previous TEXT NOT NULL,                             -- hash of the entry before
-    hash     TEXT NOT NULL                              -- of all of this
+    previous TEXT NOT NULL,                             -- hash of the previous entry
+    hash     TEXT NOT NULL                              -- hash of this entry
 ) STRICT;
 CREATE INDEX audit_at ON audit (at);
 CREATE INDEX audit_actor ON audit (actor, id);
 CREATE INDEX audit_action ON audit (action, id);
 CREATE INDEX audit_subject ON audit (subject, id);
 
-CREATE TABLE audit_head (                               -- where the chain ends
+CREATE TABLE audit_head (                               -- the end of the chain
     last INTEGER NOT NULL,
     hash TEXT NOT NULL
 ) STRICT;
 INSERT INTO audit_head VALUES (0, '0000000000000000000000000000000000000000000000000000000000000000');
 
-CREATE TABLE event (                                    -- what watchers of a run are told
+CREATE TABLE event (                                    -- events of runs
     id     INTEGER PRIMARY KEY AUTOINCREMENT,           -- over all runs, never used twice
     run_id INTEGER NOT NULL,
     number INTEGER NOT NULL,                            -- 1, 2, 3, ... within the run
@@ -288,12 +288,12 @@ CREATE TABLE log (
     worker  TEXT NOT NULL,
     host    TEXT,
     url     TEXT,
-    error   TEXT,                                       -- its type
-    text    TEXT NOT NULL,                              -- for people
-    fields  TEXT NOT NULL                               -- JSON of the rest
+    error   TEXT,                                       -- type of the error
+    text    TEXT NOT NULL,                              -- message
+    fields  TEXT NOT NULL                               -- other fields, as JSON
 );
 
-CREATE VIRTUAL TABLE log_words USING fts5 (             -- by what lines are found: marks and words, see logs.py
+CREATE VIRTUAL TABLE log_words USING fts5 (             -- index terms of lines, see store/logs/terms.py
     words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
 );
 
@@ -311,11 +311,11 @@ CREATE TABLE user (
 );
 CREATE INDEX user_admin ON user (id) WHERE role = 'admin' AND disabled_at IS NULL;
 
-CREATE TABLE token (                                    -- of programs; only the hash is kept
+CREATE TABLE token (                                    -- API tokens, by hash
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     name         TEXT NOT NULL,
     hash         BLOB NOT NULL UNIQUE,
-    actor        TEXT NOT NULL,                         -- whom it acts for
+    actor        TEXT NOT NULL,                         -- user it acts for, or itself
     role         TEXT NOT NULL,
     scopes       TEXT NOT NULL,                         -- JSON list; empty: all of its role
     created_by   TEXT NOT NULL,
@@ -327,10 +327,10 @@ CREATE TABLE token (                                    -- of programs; only the
 CREATE INDEX token_actor ON token (actor, id);
 CREATE INDEX token_name ON token (name, expires_at) WHERE revoked_at IS NULL;
 
-CREATE TABLE refresh (                                  -- what a session is prolonged with, once each
+CREATE TABLE refresh (                                  -- refresh tokens, each valid once
     hash       BLOB PRIMARY KEY,
     user_id    INTEGER NOT NULL,
-    family     TEXT NOT NULL,                           -- of one sign-in; a second use ends all of it
+    family     TEXT NOT NULL,                           -- sign-in it belongs to; a second use ends all of it
     expires_at REAL NOT NULL,
     used_at    REAL
 ) WITHOUT ROWID;
@@ -338,19 +338,19 @@ CREATE INDEX refresh_family ON refresh (family);
 CREATE INDEX refresh_user ON refresh (user_id);
 CREATE INDEX refresh_expiry ON refresh (expires_at);
 
-CREATE TABLE ticket (                                   -- opens one WebSocket, once
+CREATE TABLE ticket (                                   -- tickets for WebSockets, each valid once
     hash       BLOB PRIMARY KEY,
     principal  TEXT NOT NULL,                           -- JSON
     expires_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX ticket_expiry ON ticket (expires_at);
 
-CREATE TABLE answer (                                   -- what was answered to a request with an Idempotency-Key
+CREATE TABLE answer (                                   -- responses to requests with an Idempotency-Key
     actor      TEXT NOT NULL,
     key        TEXT NOT NULL,
     asked      BLOB NOT NULL,                           -- fingerprint of the request
     created_at REAL NOT NULL,
-    status     INTEGER,                                 -- NULL while it is worked on
+    status     INTEGER,                                 -- NULL while it is in progress
     headers    TEXT,
     body       BLOB,
     PRIMARY KEY (actor, key)
@@ -360,40 +360,40 @@ CREATE INDEX answer_age ON answer (created_at);
 CREATE TABLE schedule (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     task_id      INTEGER NOT NULL,
-    rule         TEXT NOT NULL,                         -- JSON: when, and what to do when that cannot be
+    rule         TEXT NOT NULL,                         -- rule, as JSON
     is_enabled   INTEGER NOT NULL,
-    is_of_task   INTEGER NOT NULL DEFAULT 0,            -- made by the task's own `schedule`, and follows it
+    is_of_task   INTEGER NOT NULL DEFAULT 0,            -- given by `schedule` in the task
     created_by   TEXT NOT NULL,
     created_at   REAL NOT NULL,
     updated_at   REAL NOT NULL,
-    next_fire_at REAL,                                  -- when it is due by its rule; NULL: never again
-    run_at       REAL                                   -- the same with jitter
+    next_fire_at REAL,                                  -- next due time; NULL: never
+    run_at       REAL                                   -- due time with jitter
 );
 CREATE INDEX schedule_task ON schedule (task_id, id);
 CREATE UNIQUE INDEX schedule_of_task ON schedule (task_id) WHERE is_of_task;
 CREATE INDEX schedule_due ON schedule (run_at) WHERE is_enabled AND run_at IS NOT NULL;
 
-CREATE TABLE firing (                                   -- once for each time a schedule was due
+CREATE TABLE firing (                                   -- one row for each due time of a schedule
     schedule_id INTEGER NOT NULL,
     fire_at     REAL NOT NULL,
     at          REAL NOT NULL,
     outcome     TEXT NOT NULL,                          -- started, skipped, missed, failed
     reason      TEXT NOT NULL,
     run_id      INTEGER,
-    tries       INTEGER NOT NULL DEFAULT 0,             -- how often a run of it that failed was tried again
-    is_watched  INTEGER NOT NULL DEFAULT 0,             -- whether its run may have to be
+    tries       INTEGER NOT NULL DEFAULT 0,             -- retries after failed runs
+    is_watched  INTEGER NOT NULL DEFAULT 0,             -- 1 if its run may be retried
     PRIMARY KEY (schedule_id, fire_at)
 ) WITHOUT ROWID;
 CREATE INDEX firing_watched ON firing (schedule_id, fire_at) WHERE is_watched;
 
-CREATE TABLE leader (                                   -- one row; who keeps house
+CREATE TABLE leader (                                   -- one row: the leading keeper
     owner TEXT NOT NULL,
     epoch INTEGER NOT NULL,
     until REAL NOT NULL
 );
 INSERT INTO leader VALUES ('', 0, 0);
 
-CREATE TABLE notification_target (                            -- where notifications about runs go
+CREATE TABLE notification_target (                      -- targets of notifications
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     kind       TEXT NOT NULL,                           -- webhook, email
     address    TEXT NOT NULL,
@@ -404,16 +404,16 @@ CREATE TABLE notification_target (                            -- where notificat
     created_at REAL NOT NULL
 );
 
-CREATE TABLE notification (                                   -- an outbox: kept until it is delivered or given up
+CREATE TABLE notification (                             -- the outbox of notifications
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     target_id  INTEGER NOT NULL,
-    event_id   INTEGER NOT NULL,                        -- what it tells of
+    event_id   INTEGER NOT NULL,                        -- event it reports
     name       TEXT NOT NULL,
     run_id     INTEGER NOT NULL,
     data       TEXT NOT NULL,                           -- JSON
     created_at REAL NOT NULL,
     tries      INTEGER NOT NULL DEFAULT 0,
-    due_at     REAL,                                    -- NULL: over
+    due_at     REAL,                                    -- NULL: delivered or given up
     ended_at   REAL,
     error      TEXT NOT NULL DEFAULT ''
 );
@@ -421,17 +421,17 @@ CREATE UNIQUE INDEX notification_once ON notification (target_id, event_id, name
 CREATE INDEX notification_due ON notification (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX notification_of_target ON notification (target_id, id);
 
-CREATE TABLE metric (                                   -- sums over all workers
+CREATE TABLE metric (                                   -- counters over all workers
     name   TEXT NOT NULL,
     labels TEXT NOT NULL,                               -- JSON, keys sorted
     value  REAL NOT NULL,
     PRIMARY KEY (name, labels)
 ) WITHOUT ROWID;
 
-CREATE TABLE scaling (                                  -- one row; how many workers are wanted
-    desired INTEGER NOT NULL,                           -- -1: nobody has said yet
+CREATE TABLE scaling (                                  -- one row: the wanted number of workers
+    desired INTEGER NOT NULL,                           -- -1: no decision yet
     at      REAL NOT NULL,
-    figure  TEXT NOT NULL                               -- JSON of all of it
+    figure  TEXT NOT NULL                               -- decision, as JSON
 );
 INSERT INTO scaling VALUES (-1, 0, '');
 
@@ -446,22 +446,22 @@ CREATE TABLE worker (
     version   TEXT NOT NULL DEFAULT '',
     capabilities TEXT NOT NULL DEFAULT 'http',         -- names of its transports, separated by spaces
     slots     INTEGER NOT NULL DEFAULT 0,
-    is_draining INTEGER NOT NULL DEFAULT 0,             -- asked to finish what it holds and leave
+    is_draining INTEGER NOT NULL DEFAULT 0,             -- 1 if it should finish its leases and leave
     seen_at   REAL NOT NULL DEFAULT 0,
     cpu_s     REAL NOT NULL DEFAULT 0,
     memory    INTEGER NOT NULL DEFAULT 0,               -- bytes
-    cpus      INTEGER NOT NULL DEFAULT 0,               -- of its machine
-    is_elastic INTEGER NOT NULL DEFAULT 0,              -- started because there is much to do
-    form      TEXT NOT NULL DEFAULT '{}'                -- JSON of how it does
+    cpus      INTEGER NOT NULL DEFAULT 0,               -- CPUs of its machine
+    is_elastic INTEGER NOT NULL DEFAULT 0,              -- 1 if started by autoscaling
+    form      TEXT NOT NULL DEFAULT '{}'                -- health, as JSON
 );
 
-CREATE TABLE lane (                                     -- the queue of one run for one host
+CREATE TABLE lane (                                     -- the queue of a run for a host
     id      INTEGER PRIMARY KEY,
     run_id  INTEGER NOT NULL,
     host_id INTEGER NOT NULL,
     queued  INTEGER NOT NULL DEFAULT 0,
-    rank    INTEGER NOT NULL DEFAULT 0,                 -- of its best request; smaller comes first
-    served  REAL NOT NULL DEFAULT 0,                    -- leases by weight, for fair sharing of a host
+    rank    INTEGER NOT NULL DEFAULT 0,                 -- rank of its best request; smaller comes first
+    served  REAL NOT NULL DEFAULT 0,                    -- leases divided by weight, for fair sharing of a host
     wake_at REAL                                        -- closed until then; NULL: open
 );
 CREATE UNIQUE INDEX lane_identity ON lane (host_id, run_id);
