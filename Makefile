@@ -1,11 +1,11 @@
-# The front door. `make` lists what it can do.
+# `make` lists the targets.
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Most tests wait for servers, processes and pauses half of their time: more of them run than there are cores.
+# Tests spend half of their time waiting for servers and processes, so more of them run than there are cores.
 ATONCE ?= 3
 SETUP := $(PYTHON) scripts/bootstrap.py
-# Tests begin many processes: what they import is compiled once.
+# Tests start many processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 SECTION = @printf '\n== %s ==\n'
 
@@ -13,7 +13,7 @@ SECTION = @printf '\n== %s ==\n'
 .NOTPARALLEL:
 .PHONY: help python setup setup-dev servers faketime demo serve test check lint bench soak lock format clean
 
-help: ## this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 python:
@@ -21,7 +21,7 @@ python:
 		echo "$(PYTHON) is not on PATH. SmartSpider needs Python 3.11 or newer: apt-get install python3" >&2; \
 		exit 1; }
 
-setup: python ## make .venv with everything a crawl needs
+setup: python ## create .venv with the product and all extras
 	@$(SETUP) runtime
 
 setup-dev: python
@@ -33,13 +33,13 @@ servers: setup-dev
 faketime: setup-dev
 	@$(BIN)/python scripts/servers.py faketime
 
-demo: setup ## crawl the bundled demo shop and show what was found
+demo: setup ## crawl the bundled demo shop and show the rows
 	@$(BIN)/smartspider demo
 
 serve: setup ## start everything on this machine: API, keeper, workers and the demo shop
 	@$(BIN)/smartspider up --demo
 
-test: servers faketime lint ## everything: lint, types, imports and all tests but the long ones
+test: servers faketime lint ## lint and all tests except the long fault runs
 	$(SECTION) 'pytest (unit, contracts, simulation)'
 	@$(BIN)/pytest -q -n $(ATONCE) -m "not soak and not acceptance"
 	$(SECTION) 'pytest (real processes)'
@@ -47,7 +47,7 @@ test: servers faketime lint ## everything: lint, types, imports and all tests bu
 	$(SECTION) 'pytest (real processes, one at a time)'
 	@$(BIN)/pytest -m "alone and not soak"
 
-check: lint ## the fast inner loop: like test, without simulation, fuzzing, servers and real processes
+check: lint ## lint and the fast tests: no simulation, fuzzing, servers or real processes
 	$(SECTION) 'pytest (fast)'
 	@$(BIN)/pytest -q -n $(ATONCE) -m "not soak and not acceptance and not thorough and not servers" --ignore tests/simulation
 
@@ -63,23 +63,23 @@ lint: setup-dev
 	$(SECTION) 'names and folders'
 	@$(BIN)/python scripts/check_names.py
 
-bench: servers ## the benchmarks, against other crawlers and on the frontier alone
+bench: servers ## run the benchmarks
 	@$(SETUP) bench
 	@$(BIN)/python benchmarks/run.py
 
-soak: servers faketime ## the long fault runs
+soak: servers faketime ## run the long fault tests
 	@$(BIN)/pytest -m soak
 	$(SECTION) 'smartspider chaos'
 	@$(BIN)/smartspider chaos
 
-lock: setup ## write requirements/*.lock anew from pyproject.toml
+lock: setup ## rewrite requirements/*.lock from pyproject.toml
 	@$(BIN)/python scripts/lock.py
 
-format: setup-dev ## put all code into the one format
+format: setup-dev ## format the code
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
-clean: ## remove what make made; crawled data stays
+clean: ## remove everything that make created; crawled data stays
 	@rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
 		.benchmarks dist build
 	@find src packages tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
