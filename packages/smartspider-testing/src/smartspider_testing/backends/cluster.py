@@ -149,6 +149,7 @@ class ClusterBackend(PostgresBackend):
         super().__init__(url, clock, times)
 
     def open(self) -> None:
+        """Open the data."""
         super().open()
         self._shards = settable_shards(self.redis_url)
         rows = PostgresOpenRows(self.database)

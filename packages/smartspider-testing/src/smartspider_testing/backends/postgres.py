@@ -31,6 +31,7 @@ class PostgresBackend(SqlBackend):
         self.open()
 
     def open(self) -> None:
+        """Open the data."""
         self.database = PostgresDatabase(self.url, self.clock, self.times)
         self._open_stores(self.database)
         self.leadership = PostgresLeadership(self.database)

@@ -41,6 +41,7 @@ class SqliteBackend(SqlBackend):
         self.open()
 
     def open(self) -> None:
+        """Open the data."""
         self.database = SqliteDatabase(self.folder, self.clock)
         self._open_stores(self.database)
         self.store = self.robots = SqliteStore(self.database)

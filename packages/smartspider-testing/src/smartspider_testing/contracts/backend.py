@@ -75,7 +75,7 @@ class BackendContract:
 
     @pytest.fixture(autouse=True)
     async def everything_agrees(self, backend: Backend) -> AsyncIterator[None]:
-        """Store 6, audit log 3: fsck and verify find nothing wrong after any use of the interfaces."""
+        """RunStore 6, audit log 3: fsck and verify find nothing wrong after any use of the interfaces."""
         yield
         assert await backend.store.fsck() == []
         assert (await backend.audit.verify()).broken is None

@@ -119,9 +119,9 @@ class UserStoreContract(SessionContract, BackendContract):
         await backend.users.change_user(second.id, actor="ann", is_enabled=False)
         entries = len(await backend.audit.entries())
         for change in ({"role": "operator"}, {"is_enabled": False}):
-            with pytest.raises(NotAllowed, match="last admin"):
+            with pytest.raises(NotAllowed, match="last enabled admin"):
                 await backend.users.change_user(first.id, actor="ann", **change)
-        with pytest.raises(NotAllowed, match="last admin"):
+        with pytest.raises(NotAllowed, match="last enabled admin"):
             await backend.users.delete_user(first.id, actor="ann")
         assert await backend.users.get_user("first") == first
         assert len(await backend.audit.entries()) == entries

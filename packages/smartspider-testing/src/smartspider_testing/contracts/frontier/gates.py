@@ -351,7 +351,7 @@ class GateContract(BackendContract):
         assert (await take_one(backend, worker, other, run)).window.delay_s == 10.0
 
     async def test_changed_settings_apply_at_the_next_lease(self, backend: Backend) -> None:
-        """Store 9: concurrency upwards and downwards, and the weight among runs."""
+        """RunStore 9: concurrency upwards and downwards, and the weight among runs."""
         run, other = (
             await begin(backend, *urls(90), concurrency=4),
             await begin(backend, *urls(90, host="b.c")),

@@ -206,7 +206,7 @@ class HostHealthContract(BackendContract):
         assert any(isinstance(event, HostAbandoned) for event in report.events)
         await backend.frontier.release(leases)
         found = await record(backend, run, "p2")
-        assert (found.state, found.reason) == ("skipped", "host held: asks to be left alone for 86401 s")
+        assert (found.state, found.reason) == ("skipped", "host held: asks for no requests for 86401 s")
         (left,) = await take(backend, worker, run)
         assert left.request == other.request
         await settle(backend, done(left))

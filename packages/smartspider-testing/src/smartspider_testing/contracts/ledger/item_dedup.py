@@ -317,7 +317,7 @@ class ItemDedupContract(BackendContract):
         assert (report.continued, report.items) == ([lease.url_id], 2)
 
     async def test_a_deleted_run_recognises_nothing(self, backend: Backend) -> None:
-        """Store 5, ledger 11: with its items their keys are gone."""
+        """RunStore 5, ledger 11: with its items their keys are gone."""
         for _ in range(2):
             run, (lease,) = await pages(backend, FOR_TASK, 1)
             await settle(backend, gave(lease, FOR_TASK, {"id": 1}, {"id": 2}))

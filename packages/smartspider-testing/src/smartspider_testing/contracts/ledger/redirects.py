@@ -139,14 +139,14 @@ class RedirectContract(BackendContract):
         assert await backend.store.find_urls(url("b").fingerprint) == []
 
     async def test_an_entry_that_landed_was_fetched(self, backend: Backend) -> None:
-        """Store 3: although the landing page is no entry itself."""
+        """RunStore 3: although the landing page is no entry itself."""
         run = await begin(backend, "a")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, landed(await take_one(backend, worker, run), url("b")))
         assert (await backend.store.finish(run.id)).state == "completed"
 
     async def test_an_entry_that_landed_on_a_dead_end_was_not(self, backend: Backend) -> None:
-        """Store 3."""
+        """RunStore 3."""
         run = await begin(backend, "a")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         moved = closed(await take_one(backend, worker, run), "redirect")

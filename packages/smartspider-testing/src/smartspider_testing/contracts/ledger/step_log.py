@@ -64,7 +64,7 @@ class StepLogContract(BackendContract):
         assert (await backend.store.get_run(run.id)).counters.rejected == 2
 
     async def test_rejects_are_read_by_a_cursor(self, backend: Backend) -> None:
-        """Store 7: of one run, in their order, none twice and none left out."""
+        """RunStore 7: of one run, in their order, none twice and none left out."""
         run, other = await begin(backend, *urls(3)), await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         for lease in [*await take(backend, worker, run), await take_one(backend, worker, other)]:
@@ -126,7 +126,7 @@ class StepLogContract(BackendContract):
         assert "not storable" in json.loads(change.after)
 
     async def test_the_cleaning_log_is_asked_by_field_and_step(self, backend: Backend) -> None:
-        """Store 7: a step by its name in the task or by what it uses."""
+        """RunStore 7: a step by its name in the task or by what it uses."""
         changes = [
             ValueChange(0, "pipeline[0] trim", "name", " a", "a"),
             ValueChange(0, "pipeline[1] number", "price", "1,5", 1.5),
@@ -175,7 +175,7 @@ class StepLogContract(BackendContract):
         assert await backend.store.step_counts(other.id) == {}
 
     async def test_steps_are_told_in_the_order_of_their_names(self, backend: Backend) -> None:
-        """Store 7: the tenth after the ninth."""
+        """RunStore 7: the tenth after the ninth."""
         names = ["fields.a.steps[2] trim", "pipeline[9] trim", "pipeline[10] trim"]
         run = await one_page(backend, counts={name: StepCount(1) for name in reversed(names)})
         assert list(await backend.store.step_counts(run.id)) == names
@@ -197,7 +197,7 @@ class StepLogContract(BackendContract):
         assert (await backend.store.get_run(run.id)).counters.rejected == 1
 
     async def test_a_deleted_run_leaves_no_notes(self, backend: Backend) -> None:
-        """Store 5."""
+        """RunStore 5."""
         run = await one_page(
             backend,
             rejected=[RejectedItem("why", {})],

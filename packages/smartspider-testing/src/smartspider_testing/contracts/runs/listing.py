@@ -1,4 +1,4 @@
-"""Store 1 and 8: runs, pages and failures are listed by cursor; a task may have one run at a time."""
+"""RunStore 1 and 8: runs, pages and failures are listed by cursor; a task may have one run at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ListingContract(BackendContract):
     async def test_runs_are_listed_newest_first_by_a_cursor(
         self, backend: Backend, task: str | None, states: tuple[RunState, ...]
     ) -> None:
-        """Store 8: of a task, in some states, or all."""
+        """RunStore 8: of a task, in some states, or all."""
         runs = (await some_runs(backend))[::-1]
         wanted = [
             run for run in runs if (not states or run.state in states) and task in (None, run.task_name)
@@ -52,13 +52,13 @@ class ListingContract(BackendContract):
             assert seen == wanted
 
     async def test_the_newest_run_is_found_alone(self, backend: Backend) -> None:
-        """Store 8: without reading the others."""
+        """RunStore 8: without reading the others."""
         runs = await some_runs(backend)
         assert await backend.store.find_runs(limit=1) == [runs[-1]]
         assert await backend.store.find_runs("a", limit=2) == [runs[4], runs[2]]
 
     async def test_live_runs_are_those_to_work_on_oldest_first(self, backend: Backend) -> None:
-        """Store 8: queued, running and stopping."""
+        """RunStore 8: queued, running and stopping."""
         runs = await some_runs(backend)
         await backend.store.set_state(runs[3].id, "stopping")
         last = await backend.store.create_run(plan_of("one"))
@@ -69,7 +69,7 @@ class ListingContract(BackendContract):
     async def test_pages_are_listed_as_they_were_found_by_a_cursor(
         self, backend: Backend, state: UrlState | None
     ) -> None:
-        """Store 8: in one state, or all of them; of no other run."""
+        """RunStore 8: in one state, or all of them; of no other run."""
         run, other = await begin(backend, *urls(9)), await begin(backend, *urls(9))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         for of in (run, other):
@@ -91,7 +91,7 @@ class ListingContract(BackendContract):
             assert all(row.reason == ("" if row.state == "open" else f"was {row.state}") for row in seen)
 
     async def test_failures_are_listed_by_a_cursor(self, backend: Backend) -> None:
-        """Store 8: dead and broken ones in the order they were found."""
+        """RunStore 8: dead and broken ones in the order they were found."""
         run = await begin(backend, *urls(len(STATES)))
         leases = await take(backend, await backend.frontier.join(WorkerRegistration("w")), run)
         leases = sorted(leases, key=lambda lease: lease.url_id)
@@ -107,7 +107,7 @@ class ListingContract(BackendContract):
         assert [*first, *await backend.store.failures(run.id, after=first[0].id)] == found
 
     async def test_a_page_tells_what_came_of_it(self, backend: Backend) -> None:
-        """Store 8."""
+        """RunStore 8."""
         run = await begin(backend, "one")
         (lease,) = await take(backend, await backend.frontier.join(WorkerRegistration("w")), run)
         await backend.clock.advance(5.0)
@@ -127,7 +127,7 @@ class ListingContract(BackendContract):
     async def test_a_task_has_one_run_at_a_time_if_that_is_asked_for(
         self, backend: Backend, state: RunState
     ) -> None:
-        """Store 1: the refusal names the run that is in the way, and nothing is made."""
+        """RunStore 1: the refusal names the run that is in the way, and nothing is made."""
         run = await backend.store.create_run(plan_of("one", name="shop"), is_only=True)
         if state != "queued":
             await backend.store.set_state(run.id, "running")
@@ -143,7 +143,7 @@ class ListingContract(BackendContract):
         await backend.store.create_run(plan_of("one", name="shop"), is_only=True)
 
     async def test_of_two_that_start_at_once_one_starts(self, backend: Backend) -> None:
-        """Store 1: over processes."""
+        """RunStore 1: over processes."""
         views = [backend, await backend.another(), await backend.another()]
         made = await asyncio.gather(
             *(view.store.create_run(plan_of("one"), is_only=True) for view in views for _ in range(3)),
@@ -153,13 +153,13 @@ class ListingContract(BackendContract):
         assert sum(isinstance(one, Conflict) for one in made) == 8
 
     async def test_a_run_says_what_made_it(self, backend: Backend) -> None:
-        """Store 1: its actor, where nothing else did."""
+        """RunStore 1: its actor, where nothing else did."""
         by_hand = await backend.store.create_run(plan_of("one"), actor="ann")
         by_time = await backend.store.create_run(plan_of("one"), actor="ann", started_by="schedule:3")
         assert (by_hand.started_by, by_time.started_by) == ("ann", "schedule:3")
 
     async def test_a_state_is_only_changed_from_the_one_it_was(self, backend: Backend) -> None:
-        """Store 2: where that is asked for."""
+        """RunStore 2: where that is asked for."""
         run = await backend.store.create_run(plan_of("one"))
         with pytest.raises(Conflict, match="queued"):
             await backend.store.set_state(run.id, "running", was="paused")

@@ -1,4 +1,4 @@
-"""Store 10: retry the failed requests of a run."""
+"""RunStore 10: retry the failed requests of a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RetryContract(BackendContract):
     """A retry reopens failed requests and nothing else."""
 
     async def test_what_failed_is_open_again_and_nothing_else(self, backend: Backend) -> None:
-        """Store 10: as if it had never been tried, and counted so."""
+        """RunStore 10: as if it had never been tried, and counted so."""
         worker = await backend.frontier.join(WorkerRegistration("w"))
         run = await ended(backend, worker)
         assert (run.state, run.counters.dead, run.counters.broken) == ("completed", 2, 1)
@@ -70,7 +70,7 @@ class RetryContract(BackendContract):
         assert await backend.store.fsck() == []
 
     async def test_what_is_retried_is_fetched_once_more(self, backend: Backend) -> None:
-        """Store 10: the run comes to its end again, and what came is stored once."""
+        """RunStore 10: the run comes to its end again, and what came is stored once."""
         worker = await backend.frontier.join(WorkerRegistration("w"))
         run = await ended(backend, worker)
         await backend.store.retry(run.id)
@@ -89,7 +89,7 @@ class RetryContract(BackendContract):
         assert await backend.store.retry(run.id) == 1
 
     async def test_a_link_to_a_retried_page_is_no_new_page(self, backend: Backend) -> None:
-        """Store 10, rule 1: a request has one row, however often it is opened."""
+        """RunStore 10, rule 1: a request has one row, however often it is opened."""
         worker = await backend.frontier.join(WorkerRegistration("w"))
         run = await ended(backend, worker, ("done", "dead", "dead"))
         await backend.store.retry(run.id)
@@ -102,7 +102,7 @@ class RetryContract(BackendContract):
 
     @pytest.mark.parametrize("state", ["running", "queued", "paused", "stopped", "failed", "completed"])
     async def test_a_run_goes_to_work_again(self, backend: Backend, state: RunState) -> None:
-        """Store 10: one that is working or waits to does not change."""
+        """RunStore 10: one that is working or waits to does not change."""
         worker = await backend.frontier.join(WorkerRegistration("w"))
         run = await begin(backend, "one", "two")
         one, _ = await take(backend, worker, run)
@@ -119,7 +119,7 @@ class RetryContract(BackendContract):
     async def test_a_run_that_is_cancelled_or_stopping_is_not_retried(
         self, backend: Backend, state: RunState
     ) -> None:
-        """Store 2, 10: nothing changes."""
+        """RunStore 2, 10: nothing changes."""
         run = await begin(backend, "one", "two")
         one = await take_one(backend, await backend.frontier.join(WorkerRegistration("w")), run)
         await settle(backend, closed(one, "dead"))
@@ -129,7 +129,7 @@ class RetryContract(BackendContract):
         assert await backend.store.get_run(run.id) == run
 
     async def test_a_run_of_a_deleted_task_is_not_retried(self, backend: Backend) -> None:
-        """Store 10: as it is not opened in any other way."""
+        """RunStore 10: as it is not opened in any other way."""
         run = await ended(backend, await backend.frontier.join(WorkerRegistration("w")))
         await backend.tasks.delete(run.task_id, actor="ann")
         with pytest.raises(NotAllowed, match="deleted"):
@@ -137,7 +137,7 @@ class RetryContract(BackendContract):
         assert await backend.store.get_run(run.id) == run
 
     async def test_where_nothing_failed_there_is_nothing_to_retry(self, backend: Backend) -> None:
-        """Store 10: refused, and nothing changes; what a rule skipped has not failed."""
+        """RunStore 10: refused, and nothing changes; what a rule skipped has not failed."""
         run = await ended(
             backend, await backend.frontier.join(WorkerRegistration("w")), ("done", "missing", "skipped")
         )
@@ -148,7 +148,7 @@ class RetryContract(BackendContract):
         assert (await backend.audit.entries(), await backend.events.of_run(run.id)) == (before, events)
 
     async def test_what_was_left_with_an_abandoned_host_is_retried(self, backend: Backend) -> None:
-        """Store 10: also what was skipped because the host wants to be left alone; its hold is kept."""
+        """RunStore 10: also what was skipped because the host wants to be left alone; its hold is kept."""
         run = await begin(backend, *urls(3), url("x", host="b.example"))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = await take(backend, worker, run)
@@ -168,7 +168,7 @@ class RetryContract(BackendContract):
     async def test_a_late_failure_of_an_earlier_visit_does_not_close_the_new_one(
         self, backend: Backend, late: str
     ) -> None:
-        """Store 10, ledger 2: also if the row is queued, leased to another worker, or waiting."""
+        """RunStore 10, ledger 2: also if the row is queued, leased to another worker, or waiting."""
         run = await begin(backend, "one")
         slow, fast = [await backend.frontier.join(WorkerRegistration(name)) for name in ("slow", "fast")]
         old = await take_one(backend, slow, run)
@@ -204,7 +204,7 @@ class RetryContract(BackendContract):
         assert (await backend.store.finish(run.id)).state == "completed"
 
     async def test_who_still_holds_what_was_given_up_holds_it_no_more(self, backend: Backend) -> None:
-        """Store 10, rule 17: the old lease counts at the host until it ends, and its failure is ignored."""
+        """RunStore 10, rule 17: the old lease counts at the host until it ends; its failure is ignored."""
         run = await begin(backend, *urls(2), per_host=2)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         first, held = await take(backend, worker, run)
@@ -222,7 +222,7 @@ class RetryContract(BackendContract):
         assert {lease.url_id for lease in await take(backend, worker, run)} == {first.url_id, held.url_id}
 
     async def test_more_than_one_transaction_holds_is_retried_whole(self, backend: Backend) -> None:
-        """Store 10: and stays so when the process ends."""
+        """RunStore 10: and stays so when the process ends."""
         run = await begin(backend, *urls(4500), concurrency=10_000, per_host=10_000)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = await take(backend, worker, run, want=4500)

@@ -1,4 +1,4 @@
-"""Store 9: settings of a run change while it runs."""
+"""RunStore 9: settings of a run change while it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunSettingsContract(BackendContract):
     """A changed setting takes effect at once."""
 
     async def test_more_at_a_time_holds_at_the_next_lease(self, backend: Backend) -> None:
-        """Store 9: concurrency and per_host, up and down."""
+        """RunStore 9: concurrency and per_host, up and down."""
         run = await begin(backend, *urls(30), concurrency=2, per_host=2)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         assert len(await take(backend, worker, run)) == 2
@@ -48,7 +48,7 @@ class RunSettingsContract(BackendContract):
         assert await take(backend, worker, run) == []
 
     async def test_a_shorter_delay_holds_at_the_next_lease(self, backend: Backend) -> None:
-        """Store 9: also where the host was to be asked much later."""
+        """RunStore 9: also where the host was to be asked much later."""
         run = await begin(backend, *urls(9), delay_s=100.0)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, done(await take_one(backend, worker, run)))
@@ -61,7 +61,7 @@ class RunSettingsContract(BackendContract):
         assert await take(backend, worker, run) == []
 
     async def test_the_slower_of_delay_and_rate_holds(self, backend: Backend) -> None:
-        """Store 9: each stays as it was when the other one is turned, and a rate can be taken away."""
+        """RunStore 9: each stays as it was when the other one is turned, and a rate can be taken away."""
         run = await begin(backend, *urls(9), delay_s=1.0, rate_per_s=0.25)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         spacings = []
@@ -75,7 +75,7 @@ class RunSettingsContract(BackendContract):
         assert spacings == [4.0, 10.0, 20.0, 20.0, 1.0]
 
     async def test_what_is_turned_is_merged_and_counted(self, backend: Backend) -> None:
-        """Store 9: the run tells what was turned, all in all, and how often."""
+        """RunStore 9: the run tells what was turned, all in all, and how often."""
         run = await begin(backend, "one", limits=RunLimits(max_pages=10, max_depth=3))
         assert (run.tuning, run.revision) == (None, 0)
         await backend.store.tune(run.id, Tuning(priority=4, limits=LimitTuning(max_pages=None)))
@@ -87,7 +87,7 @@ class RunSettingsContract(BackendContract):
         assert (msgspec.json.decode(run.tuning), run.revision) == (wanted, 2)
 
     async def test_what_was_turned_is_told_with_what_it_replaced(self, backend: Backend) -> None:
-        """Store 9, 11: in the audit and to watchers, of what changed and nothing else."""
+        """RunStore 9, 11: in the audit and to watchers, of what changed and nothing else."""
         run = await begin(backend, "one", delay_s=2.0, concurrency=7, limits=RunLimits(max_pages=10))
         turned = Tuning(delay_s=3.0, concurrency=7, limits=LimitTuning(max_pages=None, max_errors=5))
         changed = {
@@ -108,7 +108,7 @@ class RunSettingsContract(BackendContract):
         }
 
     async def test_an_equal_setting_is_not_changed(self, backend: Backend) -> None:
-        """Store 9: no event, no count."""
+        """RunStore 9: no event, no count."""
         run = await begin(backend, "one", delay_s=2.0)
         before, events = await audit_rows(backend), await backend.events.of_run(run.id)
         assert await backend.store.tune(run.id, Tuning(delay_s=2.0, rate_per_s=None)) == run
@@ -126,7 +126,7 @@ class RunSettingsContract(BackendContract):
     async def test_to_be_less_polite_than_the_task_is_an_override(
         self, backend: Backend, turned: Tuning, words: str
     ) -> None:
-        """Store 11: it is in the audit as one, with who did it; to be more polite is none."""
+        """RunStore 11: it is in the audit as one, with who did it; to be more polite is none."""
         run = await begin(backend, "one", delay_s=2.0, per_host=4)
         await backend.store.tune(run.id, turned, actor="ann")
         found = await audit_entries(backend, run, "politeness.overridden")
@@ -139,7 +139,7 @@ class RunSettingsContract(BackendContract):
     async def test_a_limit_below_what_is_there_ends_the_run(
         self, backend: Backend, limits: LimitTuning
     ) -> None:
-        """Store 9: as the limit does that is reached by crawling; what is left is skipped."""
+        """RunStore 9: as the limit does that is reached by crawling; what is left is skipped."""
         run = await begin(backend, *urls(9))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = await take(backend, worker, run, want=4)
@@ -154,7 +154,7 @@ class RunSettingsContract(BackendContract):
         assert run.reason.startswith("limit: max_")
 
     async def test_a_limit_turned_while_the_run_rests_holds_when_it_goes_on(self, backend: Backend) -> None:
-        """Store 9: nothing more is stored."""
+        """RunStore 9: nothing more is stored."""
         run = await begin(backend, *urls(9))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, *(done(lease) for lease in await take(backend, worker, run, want=3)))
@@ -165,7 +165,7 @@ class RunSettingsContract(BackendContract):
         assert (run.state, run.counters.done, run.reason) == ("completed", 3, "limit: max_pages 3 reached")
 
     async def test_a_limit_that_is_raised_lets_the_run_go_further(self, backend: Backend) -> None:
-        """Store 9: settling uses the new one."""
+        """RunStore 9: settling uses the new one."""
         run = await begin(backend, *urls(9), limits=RunLimits(max_pages=2))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, done(await take_one(backend, worker, run)))
@@ -175,7 +175,7 @@ class RunSettingsContract(BackendContract):
 
     @pytest.mark.parametrize("state", sorted(FINISHED))
     async def test_settings_of_an_ended_run_do_not_change(self, backend: Backend, state: Any) -> None:
-        """Store 9: refused, and nothing changes."""
+        """RunStore 9: refused, and nothing changes."""
         run = await begin(backend, "one")
         run = await backend.store.set_state(run.id, state)
         with pytest.raises(NotAllowed, match=state):
@@ -183,7 +183,7 @@ class RunSettingsContract(BackendContract):
         assert await backend.store.get_run(run.id) == run
 
     async def test_to_turn_nothing_is_a_mistake(self, backend: Backend) -> None:
-        """Store 9: and so is a run that is not there."""
+        """RunStore 9: and so is a run that is not there."""
         run = await backend.store.create_run(plan_of())
         with pytest.raises(RequestInvalid):
             await backend.store.tune(run.id, Tuning())

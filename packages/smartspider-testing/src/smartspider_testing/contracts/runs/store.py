@@ -61,7 +61,7 @@ class StoreContract(
     """The run store is the source of truth."""
 
     async def test_a_run_comes_with_its_entries(self, backend: Backend) -> None:
-        """Store 1, rule 1."""
+        """RunStore 1, rule 1."""
         run = await backend.store.create_run(plan_of("one", "two", name="shop"))
         assert (run.state, run.task_name, run.counters.total, run.counters.open) == ("queued", "shop", 2, 2)
         found = await record(backend, run, "one")
@@ -69,25 +69,25 @@ class StoreContract(
         assert await backend.store.get_run(run.id) == run
 
     async def test_an_entry_given_twice_is_one_row(self, backend: Backend) -> None:
-        """Store 1, rule 1: the unique key is the judge."""
+        """RunStore 1, rule 1: the unique key is the judge."""
         run = await backend.store.create_run(plan_of("one", "one", "one?utm_source=x"))
         assert run.counters.total == 1
 
     async def test_a_run_without_entries_is_refused(self, backend: Backend) -> None:
-        """Store 1: a run has at least one row."""
+        """RunStore 1: a run has at least one row."""
         with pytest.raises(NotAllowed):
             await backend.store.create_run(msgspec.structs.replace(plan_of(), entries=()))
         assert await backend.store.find_runs() == []
 
     async def test_a_run_with_a_bad_entry_is_not_made_at_all(self, backend: Backend) -> None:
-        """Store 1: one transaction."""
+        """RunStore 1: one transaction."""
         bad = msgspec.structs.replace(url("bad"), page="\ud800")
         with pytest.raises(UnicodeEncodeError):
             await backend.store.create_run(plan_of("good", bad))
         assert await backend.store.find_runs() == []
 
     async def test_runs_are_found_newest_first_and_by_task(self, backend: Backend) -> None:
-        """Store 1."""
+        """RunStore 1."""
         made = [(await backend.store.create_run(plan_of(name=name))).id for name in ("a", "b", "a")]
         assert [run.id for run in await backend.store.find_runs()] == made[::-1]
         assert [run.id for run in await backend.store.find_runs("a")] == [made[2], made[0]]
@@ -98,7 +98,7 @@ class StoreContract(
     async def test_states_follow_each_other_only_as_allowed(
         self, backend: Backend, old: RunState, new: RunState
     ) -> None:
-        """Store 2: anything else is refused and changes nothing."""
+        """RunStore 2: anything else is refused and changes nothing."""
         run = await run_in(backend, old)
         if new in TRANSITIONS[old]:
             after = await backend.store.set_state(run.id, new, "because")
@@ -110,7 +110,7 @@ class StoreContract(
 
     @pytest.mark.parametrize("state", OVER)
     async def test_a_run_that_was_ended_has_no_open_row(self, backend: Backend, state: RunState) -> None:
-        """Store 3: queued and leased rows both get a reason."""
+        """RunStore 3: queued and leased rows both get a reason."""
         run = await begin(backend, "queued", "leased", "waiting")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = {lease.request.url[-6:]: lease for lease in await take(backend, worker, run, want=3)}
@@ -127,7 +127,7 @@ class StoreContract(
         assert await backend.store.fsck() == []
 
     async def test_a_run_completes_exactly_when_none_is_open(self, backend: Backend) -> None:
-        """Store 3, ledger 8, rule 4."""
+        """RunStore 3, ledger 8, rule 4."""
         run = await begin(backend, "one", "two")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         assert (await backend.store.finish(run.id)).state == "running"
@@ -144,7 +144,7 @@ class StoreContract(
 
     @pytest.mark.parametrize("end", ["dead", "broken", "skipped"])
     async def test_a_run_none_of_whose_entries_came_has_failed(self, backend: Backend, end: str) -> None:
-        """Store 3: with the first reason; children that came do not help."""
+        """RunStore 3: with the first reason; children that came do not help."""
         run = await begin(backend, "one", "two")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = await take(backend, worker, run)
@@ -156,7 +156,7 @@ class StoreContract(
 
     @pytest.mark.parametrize("end", ["done", "missing"])
     async def test_one_entry_that_answered_is_enough(self, backend: Backend, end: str) -> None:
-        """Store 3."""
+        """RunStore 3."""
         run = await begin(backend, "one", "two")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         one, two = await take(backend, worker, run)
@@ -164,7 +164,7 @@ class StoreContract(
         assert (await backend.store.finish(run.id)).state == "completed"
 
     async def test_stopping_waits_for_what_is_in_flight_and_can_be_resumed(self, backend: Backend) -> None:
-        """Store 3, rule 4."""
+        """RunStore 3, rule 4."""
         run = await begin(backend, "one", "two")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         lease = await take_one(backend, worker, run)
@@ -177,7 +177,7 @@ class StoreContract(
         assert (await backend.store.finish(run.id)).state == "completed"
 
     async def test_items_come_in_order_by_a_cursor(self, backend: Backend) -> None:
-        """Store 4, rule 14: a cursor never skips or repeats, also while pages are settled."""
+        """RunStore 4, rule 14: a cursor never skips or repeats, also while pages are settled."""
         run, other = await begin(backend, "one", "two"), await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         one, two = await take(backend, worker, run)
@@ -197,7 +197,7 @@ class StoreContract(
         assert [json.loads(data) for data in rest] == [{"n": 2}, {"n": 3}]
 
     async def test_more_items_than_a_batch_are_read_whole(self, backend: Backend) -> None:
-        """Store 4."""
+        """RunStore 4."""
         run = await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         lease = await take_one(backend, worker, run)
@@ -205,7 +205,7 @@ class StoreContract(
         assert [item["n"] for item in await items(backend, run)] == list(range(5000))
 
     async def test_fields_keep_their_order(self, backend: Backend) -> None:
-        """Store 4: as the task has them."""
+        """RunStore 4: as the task has them."""
         run = await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(
@@ -214,7 +214,7 @@ class StoreContract(
         assert list((await items(backend, run))[0]) == ["z", "a", "m"]
 
     async def test_a_deleted_run_is_gone_for_good(self, backend: Backend) -> None:
-        """Store 5, rule 9: nothing of it is left, a late page adds nothing, its id is never used again."""
+        """RunStore 5, rule 9: nothing of it is left, a late page adds nothing, its id is never used again."""
         run, other = await begin(backend, "one"), await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         lease = await take_one(backend, worker, run)
@@ -237,14 +237,14 @@ class StoreContract(
 
     @pytest.mark.parametrize("state", ["running", "stopping"])
     async def test_a_run_that_is_worked_on_is_not_deleted(self, backend: Backend, state: RunState) -> None:
-        """Store 5."""
+        """RunStore 5."""
         run = await run_in(backend, state)
         with pytest.raises(NotAllowed):
             await backend.store.delete_run(run.id)
         assert (await backend.store.get_run(run.id)).state == state
 
     async def test_a_run_with_a_lease_out_is_not_deleted(self, backend: Backend) -> None:
-        """Store 5."""
+        """RunStore 5."""
         run = await begin(backend, "one")
         await take_one(backend, await backend.frontier.join(WorkerRegistration("w")), run)
         await backend.store.set_state(run.id, "paused")
@@ -258,7 +258,7 @@ class StoreContract(
     async def test_a_cancelled_run_is_deleted_whatever_workers_hold_of_it(
         self, backend: Backend, how: str
     ) -> None:
-        """Store 5, rule 9: what comes late adds nothing, however it comes, and the host is free after it."""
+        """RunStore 5, rule 9: a late settle of any kind adds nothing, and the host is free afterwards."""
         run, other = await begin(backend, "one", per_host=1), await begin(backend, "one", per_host=1)
         holder, asker = [
             await backend.frontier.join(WorkerRegistration(name)) for name in ("holder", "asker")

@@ -24,7 +24,7 @@ class TaskVersionContract(BackendContract):
     """Runs refer to task versions and write audit entries."""
 
     async def test_a_run_has_the_version_of_its_task(self, backend: Backend) -> None:
-        """Store 11: the same spec is the same version, another one is a new one, also for another run."""
+        """RunStore 11: the same spec is the same version, another one is a new one, also for another run."""
         runs = [await backend.store.create_run(edited(number)) for number in (1, 1, 2, 1)]
         assert [run.task_version for run in runs] == [1, 1, 2, 3]
         assert len({run.task_id for run in runs}) == 1
@@ -35,14 +35,14 @@ class TaskVersionContract(BackendContract):
             assert (await backend.tasks.version(task.id, run.task_version)).spec == run.spec
 
     async def test_a_run_of_a_version_that_is_named_changes_nothing(self, backend: Backend) -> None:
-        """Store 11: also when it is not the newest."""
+        """RunStore 11: also when it is not the newest."""
         for number in (1, 2):
             await backend.store.create_run(edited(number))
         run = await backend.store.create_run(edited(1), version=1)
         assert (run.task_version, (await backend.tasks.get("shop")).version) == (1, 2)
 
     async def test_a_run_of_another_version_than_that_named_is_refused(self, backend: Backend) -> None:
-        """Store 11: nothing is made."""
+        """RunStore 11: nothing is made."""
         run = await backend.store.create_run(edited(1))
         with pytest.raises(Conflict):
             await backend.store.create_run(edited(2), version=1)
@@ -54,7 +54,7 @@ class TaskVersionContract(BackendContract):
         assert [one.name for one in await backend.tasks.find()] == ["shop"]
 
     async def test_a_run_that_cannot_be_made_leaves_no_version_and_no_entry(self, backend: Backend) -> None:
-        """Store 1, 11: one transaction."""
+        """RunStore 1, 11: one transaction."""
         with pytest.raises(NotAllowed):
             await backend.store.create_run(edited(1, entries=()))
         bad = msgspec.structs.replace(plan_of().entries[0], page="\ud800")
@@ -64,7 +64,7 @@ class TaskVersionContract(BackendContract):
         assert await backend.audit.entries() == []
 
     async def test_after_its_task_is_deleted_a_run_is_what_it_was(self, backend: Backend) -> None:
-        """Store 11: and the next run of that name is of another task."""
+        """RunStore 11: and the next run of that name is of another task."""
         run = await backend.store.create_run(edited(1))
         run = await backend.store.set_state(run.id, "cancelled")
         await backend.tasks.delete(run.task_id, actor="ann")
@@ -74,7 +74,7 @@ class TaskVersionContract(BackendContract):
         assert (again.task_id != run.task_id, again.task_version) == (True, 1)
 
     async def test_what_people_do_with_runs_is_told(self, backend: Backend) -> None:
-        """Store 11: once, with who did it; what changes nothing is not."""
+        """RunStore 11: once, with who did it; what changes nothing is not."""
         run = await backend.store.create_run(edited(1, overrides=("robots ignored", "no delay")), actor="ann")
         for _ in range(2):
             await backend.store.set_state(run.id, "paused", "lunch", actor="bob")
@@ -91,7 +91,7 @@ class TaskVersionContract(BackendContract):
         ]
 
     async def test_a_crawl_writes_nothing_into_the_audit(self, backend: Backend) -> None:
-        """Store 11: neither leasing, nor settling, nor coming to an end."""
+        """RunStore 11: neither leasing, nor settling, nor coming to an end."""
         run = await begin(backend, "one")
         before = await backend.audit.entries()
         worker = await backend.frontier.join(WorkerRegistration("w"))

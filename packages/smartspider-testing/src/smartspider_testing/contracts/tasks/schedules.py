@@ -266,9 +266,7 @@ class ScheduleStoreContract(BackendContract):
         """Schedules 1, 3."""
         schedule, due = await due_now(backend)
         assert due.plan is not None
-        firing = await backend.schedules.fire_now(
-            schedule.id, due.plan, version=1, actor="bob", is_only=True
-        )
+        firing = await backend.schedules.fire_now(schedule.id, due.plan, version=1, actor="bob", is_only=True)
         assert (firing.outcome, firing.reason) == ("started", "by bob")
         assert await backend.schedules.get(schedule.id) == schedule
         await backend.clock.advance(0.1)
