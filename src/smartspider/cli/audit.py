@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smartspider.cli.exit_codes import code_of_findings
-from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ def audit() -> None:
 @click.option(
     "--since", default=None, metavar="TIME", help="Only entries since this time: 2026-01-31, 10m, 2h, 7d."
 )
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of entries."
-)
+@limit_option(20, "entries")
 @with_target
 @printed(_print_entries)
 def list_entries(limit: int, since: str | None, target: Target, **filters: Any) -> list[AuditView]:

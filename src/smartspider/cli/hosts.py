@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ def host() -> None:
 
 @host.command("list")
 @click.option("--held", is_flag=True, help="Only hosts on hold.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of hosts."
-)
+@limit_option(100, "hosts")
 @with_target
 @printed(_print_hosts)
 def list_hosts(limit: int, target: Target, *, held: bool) -> list[HostGateView]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import json_option, print_json_line, print_line
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ LEVELS = ("debug", "info", "warning", "error")
     "--since", default=None, metavar="TIME", help="Only lines since this time: 2026-01-31, 10m, 2h, 7d."
 )
 @click.option("--until", default=None, metavar="TIME", help="Only lines before this time.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of lines."
-)
+@limit_option(100, "lines")
 @with_target
 @json_option("Print one JSON object per line.")
 def logs(limit: int, target: Target, *, follow: bool, as_json: bool, **filters: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smartspider.cli.exit_codes import code_of_findings
-from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ def delete(notification_id: str, target: Target) -> dict[str, Any]:
 
 @notification.command()
 @ID
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of deliveries."
-)
+@limit_option(20, "deliveries")
 @with_target
 @printed(_print_deliveries)
 def history(notification_id: str, limit: int, target: Target) -> list[DeliveryView]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
 if TYPE_CHECKING:
@@ -193,9 +193,7 @@ def delete(schedule_id: str, target: Target) -> dict[str, Any]:
 
 @schedule.command()
 @ID
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of firings."
-)
+@limit_option(20, "firings")
 @with_target
 @printed(_print_firings)
 def history(schedule_id: str, limit: int, target: Target) -> list[FiringView]:

@@ -185,6 +185,12 @@ def _current_profile(settings: Settings, current: str | None) -> str | None:
     return None if settings.is_cluster or settings.data_folder is not None else current
 
 
+def limit_option(default: int, noun: str) -> Callable[[F], F]:
+    """Add the option `--limit` of commands that list something."""
+    about = f"Maximum number of {noun}."
+    return click.option("--limit", type=click.IntRange(1), default=default, show_default=True, help=about)
+
+
 async def collect(
     fetch: Callable[..., Awaitable[Listed[T]]], limit: int | None = None, *, page: int = PAGE
 ) -> list[T]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from smartspider.cli.target import limit_option
+
 if TYPE_CHECKING:
     from smartspider.interfaces.output import OutputOptions
 
@@ -17,9 +19,7 @@ RUN = click.option(
     "--run", "run_id", default=None, metavar="RUN", help="Id of the run.  [default: the newest run]"
 )
 TASK = click.option("--task", default=None, metavar="NAME", help="Use the newest run of this task.")
-LIMIT = click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of rows."
-)
+LIMIT = limit_option(20, "rows")
 JSON_LINES = "Print one JSON object per line."
 FORMATS = ".jsonl .json .csv .xlsx .parquet .xml .sqlite .md, text also with .gz .zst .bz2 .xz"
 _DELIMITERS = ",;|:^~#"

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import count, print_line, print_message, printed
 
 if TYPE_CHECKING:
     from smartspider.views.runs import FailureView, PageView
 
 RUN = click.argument("run_id", metavar="RUN")
-LIMIT = click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of requests."
-)
+LIMIT = limit_option(20, "requests")
 STATES = ("open", "done", "redirect", "missing", "skipped", "dead", "broken")
 
 

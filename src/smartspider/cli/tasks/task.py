@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.target import CLUSTER, Target, collect, local_installation, with_target
+from smartspider.cli.target import CLUSTER, Target, collect, limit_option, local_installation, with_target
 from smartspider.cli.tasks import rendering
 from smartspider.cli.terminal.output import printed
 
@@ -114,9 +114,7 @@ def show(name: str, version: int | None, target: Target) -> VersionView:
 
 @task.command()
 @click.argument("name")
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of versions."
-)
+@limit_option(20, "versions")
 @with_target
 @printed(rendering.print_versions)
 def history(name: str, limit: int, target: Target) -> list[VersionLine]:
