@@ -64,7 +64,8 @@ def _acquire(file: Path, what: str) -> Iterator[FileLock]:
 
 def runs_with_pending_output(path: Path) -> set[int]:
     """Return runs whose output files are not written yet."""
-    return {int(marker.stem) for marker in (path / "runs").glob(f"*.{PENDING_OUTPUT}") if marker.stem.isdigit()}
+    markers = (path / "runs").glob(f"*.{PENDING_OUTPUT}")
+    return {int(marker.stem) for marker in markers if marker.stem.isdigit()}
 
 
 def pending_output_marker(path: Path, run_id: int) -> Path:

@@ -9,7 +9,6 @@ from smartspider.core.logs import LEVELS
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, parse_id, parse_time
 from smartspider.services.live.hub import LiveHub
-from smartspider.services.live.streams import KEEPALIVE_S
 from smartspider.services.tasks.tasks import find_task
 from smartspider.store.logs.terms import LogFilter
 from smartspider.views.arguments import LogArguments
@@ -79,7 +78,7 @@ async def tail(
                 last = page.next
                 continue
             subscriber.take()
-            if not await subscriber.wait(KEEPALIVE_S):
+            if not await subscriber.wait():
                 yield None
 
 

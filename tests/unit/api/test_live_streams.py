@@ -10,6 +10,7 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.watching import listening, new_run, receive, receive_all, refusal, until, watching
 
 from smartspider.operations.services import Services
+from smartspider.services.live.hub import LiveHub
 from smartspider.services.live import hub as hubs
 
 
@@ -173,10 +174,8 @@ async def test_a_snapshot_comes_first_and_then_only_what_is_new(api: Caller, ser
     assert numbers(rest) == list(range(last + 1, await count(services, run.id) + 1))
 
 
-async def test_a_deleted_run_ends_its_streams(
-    api: Caller, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("smartspider.services.live.streams.BEAT_S", 0.05)
+async def test_a_deleted_run_ends_its_streams(api: Caller, services: Services) -> None:
+    services.hub.keepalive_s = 0.05
     run = await new_run(services)
     async with listening(api, f"/api/runs/{run.id}/events?follow=true&after=1") as frames:
         await anext(frames)

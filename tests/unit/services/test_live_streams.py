@@ -90,11 +90,11 @@ async def test_a_run_that_ends_while_it_is_looked_at_is_told_to_the_end(folder: 
 
 async def test_a_quiet_stream_sends_keepalives(folder: DataFolder) -> None:
     run = await running(folder)
-    hub = LiveHub(folder.events, folder.logs)
+    hub = LiveHub(folder.events, folder.logs, keepalive_s=0.01)
     known = len(await folder.events.of_run(run.id))
     async with (
         asyncio.timeout(5.0),
-        aclosing(follow_run(folder, hub, run.id, StreamOptions(after=known, keepalive_s=0.01))) as messages,
+        aclosing(follow_run(folder, hub, run.id, StreamOptions(after=known))) as messages,
     ):
         async for message in messages:
             if message is KEEPALIVE:

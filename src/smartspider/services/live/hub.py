@@ -23,6 +23,8 @@ QUEUE_SIZE = 256
 """Messages queued for a subscriber; a slower one reads the rest from the store."""
 MAX_SUBSCRIBERS = 2_000
 BATCH = 1_000
+KEEPALIVE_S = 15.0
+"""Maximum silence of a stream."""
 PAUSE_S = 1.0
 """Pause after the store could not be read."""
 
@@ -65,8 +67,11 @@ def event_message(event: RunEvent) -> StreamMessage:
 class Subscriber:
     """A bounded queue of messages for one reader."""
 
-    def __init__(self, run_id: int | None, *, or_created: bool = False) -> None:
+    def __init__(
+        self, run_id: int | None, *, or_created: bool = False, keepalive_s: float = KEEPALIVE_S
+    ) -> None:
         self.run_id, self.or_created = run_id, or_created
+        self._keepalive_s = keepalive_s
         self._queue: deque[StreamMessage] = deque(maxlen=QUEUE_SIZE)
         self._news = asyncio.Event()
         self._is_woken = self._is_closed = False
@@ -95,10 +100,10 @@ class Subscriber:
         self._is_woken = False
         return taken
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait for something new; return False after `seconds`."""
+    async def wait(self) -> bool:
+        """Wait for something new; return False when it is time for a keepalive."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._keepalive_s):
                 await self._news.wait()
         if self._is_closed:
             raise StoreUnavailable("the server is stopping", hint="reconnect in a moment")
@@ -110,8 +115,9 @@ class Subscriber:
 class LiveHub:
     """Distributes events and log lines: one poll of the store serves all subscribers."""
 
-    def __init__(self, feed: EventFeed, logs: LogStore) -> None:
+    def __init__(self, feed: EventFeed, logs: LogStore, *, keepalive_s: float = KEEPALIVE_S) -> None:
         self._feed, self._logs = feed, logs
+        self.keepalive_s = keepalive_s
         self._of_run: dict[int, set[Subscriber]] = {}
         self._of_created: set[Subscriber] = set()
         self._of_logs: set[Subscriber] = set()
@@ -125,11 +131,11 @@ class LiveHub:
     @contextmanager
     def subscribe_run(self, run_id: int | None, *, or_created: bool = False) -> Iterator[Subscriber]:
         """Subscribe to the events of a run; with `or_created` also to the creation of any run."""
-        subscriber = Subscriber(run_id, or_created=or_created)
-        places = [self._of_run.setdefault(run_id, set())] if run_id is not None else []
+        subscriber = Subscriber(run_id, or_created=or_created, keepalive_s=self.keepalive_s)
+        groups = [self._of_run.setdefault(run_id, set())] if run_id is not None else []
         if or_created:
-            places.append(self._of_created)
-        with self._in(subscriber, *places):
+            groups.append(self._of_created)
+        with self._in(subscriber, *groups):
             try:
                 yield subscriber
             finally:
@@ -139,7 +145,7 @@ class LiveHub:
     @contextmanager
     def subscribe_logs(self) -> Iterator[Subscriber]:
         """Subscribe to new log lines."""
-        subscriber = Subscriber(None)
+        subscriber = Subscriber(None, keepalive_s=self.keepalive_s)
         with self._in(subscriber, self._of_logs):
             yield subscriber
 
@@ -170,12 +176,12 @@ class LiveHub:
         return self._polling is not None and not self._polling.done()
 
     @contextmanager
-    def _in(self, subscriber: Subscriber, *places: set[Subscriber]) -> Iterator[None]:
+    def _in(self, subscriber: Subscriber, *groups: set[Subscriber]) -> Iterator[None]:
         self.check_room()
         if self._is_closed:
             subscriber.close()
-        for place in places:
-            place.add(subscriber)
+        for group in groups:
+            group.add(subscriber)
         self._count += 1
         if not self.is_polling:
             self._polling = asyncio.create_task(self._poll(), name="hub")
@@ -183,8 +189,8 @@ class LiveHub:
             yield
         finally:
             self._count -= 1
-            for place in places:
-                place.discard(subscriber)
+            for group in groups:
+                group.discard(subscriber)
 
     async def _poll(self) -> None:
         """Poll until no subscriber is left. Each reads the store first, so it misses nothing before that."""

@@ -17,8 +17,6 @@ from smartspider.views.live import LiveEvent
 from smartspider.views.runs import StatusView
 from smartspider.views.times import format_time
 
-KEEPALIVE_S = 15.0
-"""The longest silence of a stream."""
 PIECE = 500
 """Events read from the store at a time."""
 ENDED: frozenset[RunState] = FINISHED | {"stopped"}
@@ -40,7 +38,6 @@ class StreamOptions(msgspec.Struct, frozen=True):
     """Continue after the run has ended: it may be resumed."""
     snapshot: Callable[[int], Awaitable[Any]] | None = None
     """Start with the status this returns instead of with past events."""
-    keepalive_s: float = KEEPALIVE_S
 
 
 def stream_options(
@@ -89,7 +86,7 @@ async def follow_task(
             if run is None:
                 run = await newest_run(installation.store, task_id)
                 while run is None:
-                    if not await subscriber.wait(options.keepalive_s):
+                    if not await subscriber.wait():
                         yield KEEPALIVE
                     run = await newest_run(installation.store, task_id)
                 continue
@@ -99,7 +96,7 @@ async def follow_task(
                     yield message
         if stream.next_run is None:
             return
-        run, first = stream.next_run, msgspec.structs.replace(options, after=0, snapshot=None)
+        run, first = stream.next_run, StreamOptions(is_endless=options.is_endless)
 
 
 class _Stream:
@@ -131,7 +128,7 @@ class _Stream:
                 return
             if self._has_more():
                 continue
-            if not await self._subscriber.wait(options.keepalive_s):
+            if not await self._subscriber.wait():
                 self._may_have_ended = True  # a deleted run has no event that says so
                 yield KEEPALIVE
 
