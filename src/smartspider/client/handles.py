@@ -54,7 +54,7 @@ class RunHandle:
         self.task_id = task_id
 
     def __repr__(self) -> str:
-        return f"Run(id={self.id!r}, task_id={self.task_id!r})"
+        return f"RunHandle(id={self.id!r}, task_id={self.task_id!r})"
 
     @property
     def results(self) -> Results:
@@ -154,7 +154,7 @@ class TaskHandle:
         self.saved = line if isinstance(line, TaskSaved) else None
 
     def __repr__(self) -> str:
-        return f"Task(id={self.id!r}, name={self.name!r}, version={self.version})"
+        return f"TaskHandle(id={self.id!r}, name={self.name!r}, version={self.version})"
 
     @property
     def results(self) -> Results:

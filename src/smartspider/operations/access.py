@@ -38,6 +38,7 @@ class SessionOperations(Operations):
         needs="open",
         summary="Sign in or refresh a session",
         answer="The session",
+        body=Body("SignInBody", is_secret=True),
         is_routed=False,
     )
     async def create_session(

@@ -37,7 +37,7 @@ class ExplainOperations(Operations):
         *,
         run_id: Annotated[str | None, query("The run; default: the newest.", max_length=40)] = None,
     ) -> ExplanationView:
-        """None, query("The|None, query("The|Return where a URL was found, its canonical form, scope,
+        """Return where a URL was found, its canonical form, scope,
         robots.txt, and the outcome in a run.
         """
         from smartspider.services.explain.explain import explain_url

@@ -1,8 +1,9 @@
 """Operations: every call of the API, written once.
 
-An operation is a method of a class derived from `Operations`, declared with `@operation`. Its body runs against
-an installation. The same method serves three callers: the API builds its route from the declaration, the command
-line calls it directly, and the client sends it to a server. Nothing here imports a web or validation library.
+An operation is a method of a class derived from `Operations`, declared with `@operation`. Its body runs
+against an installation. The same method serves three callers: the API builds its route from the
+declaration, the command line calls it directly, and the client sends it to a server. Nothing here imports
+a web or validation library.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -12,11 +13,15 @@ import msgspec
 import uvicorn
 
 from smartspider.api.app import create_app
-from smartspider.wiring.house import House
-from smartspider.wiring.settings import Settings
+from smartspider.installation.settings import Settings
+from smartspider.operations.operation import Operation
+from smartspider.operations.services import Services
+from smartspider.operations.table import OPERATIONS
+from smartspider.wiring.opening import open_installation
 
 ADMIN_TOKEN = "token-of-the-admin"
 SETTINGS = Settings(admin_token=ADMIN_TOKEN, allow_private="127.0.0.1")
+ENVIRONMENT = {"SMARTSPIDER_ADMIN_TOKEN": ADMIN_TOKEN, "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1"}
 
 
 class Caller:
@@ -58,10 +63,26 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def serving(house: House) -> AsyncIterator[str]:
+async def open_services(path: Path, settings: Settings) -> AsyncIterator[Services]:
+    """The services of an API process on a data folder."""
+    async with open_installation(path, settings, "api") as installation:
+        services = Services(installation, accepts_admin_token=True)
+        try:
+            yield services
+        finally:
+            await services.close()
+
+
+@asynccontextmanager
+async def serving(services: Services, operations: tuple[Operation, ...] = OPERATIONS) -> AsyncIterator[str]:
     """The API on a free port; its address."""
     config = uvicorn.Config(
-        create_app(house), port=0, log_config=None, lifespan="on", ws="websockets-sansio", proxy_headers=False
+        create_app(services, operations),
+        port=0,
+        log_config=None,
+        lifespan="on",
+        ws="websockets-sansio",
+        proxy_headers=False,
     )
     config.load()
     server = uvicorn.Server(config)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from smartspider.core.extraction import Change, Rejected
-from smartspider.core.runs import Run
-from smartspider.core.verdict import Close, Settlement
-from smartspider.core.workers import WorkerCard
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.pages.extraction import RejectedItem, ValueChange
+from smartspider.core.runs.run import Run
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.installation import Installation
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.premises import Premises
 
 TEA: list[dict[str, Any]] = [
     {"name": "Sencha", "price": 12.5, "tags": ["green", "Japan"], "seller": {"name": "Ann"}, "seen": None},
@@ -33,18 +33,18 @@ def task(name: str = "tea", **more: Any) -> dict[str, Any]:
 
 
 async def crawled(
-    folder: Premises,
+    folder: Installation,
     rows: Sequence[dict[str, Any]] = TEA,
     *,
-    rejected: Sequence[Rejected] = (),
-    changes: Sequence[Change] = (),
+    rejected: Sequence[RejectedItem] = (),
+    changes: Sequence[ValueChange] = (),
     ends: bool = True,
     **spec: Any,
 ) -> Run:
     """A run whose only page had these rows."""
     run = await folder.store.create_run(compile_task(parse_task(task(**spec))))
     await folder.store.set_state(run.id, "running")
-    worker = await folder.frontier.join(WorkerCard("w"))
+    worker = await folder.frontier.join(WorkerRegistration("w"))
     (lease,) = (await folder.frontier.lease(worker, 1, [run.id])).leases
     verdict = Close("done", status=200, items=list(rows), rejected=list(rejected), changes=list(changes))
     await folder.ledger.settle([Settlement(lease, verdict)])

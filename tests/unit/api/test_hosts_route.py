@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 from tests.unit.api.asking import Caller
 
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
 
 
 async def test_a_host_is_held_and_resumed_with_an_audit(api: Caller) -> None:
@@ -24,8 +26,8 @@ async def test_a_host_is_held_and_resumed_with_an_audit(api: Caller) -> None:
     assert [one["action"] for one in entries] == ["host.resumed", "host.held", "host.held"]
 
 
-async def test_the_delay_of_an_operator_is_told_with_all_the_others(api: Caller, house: House) -> None:
-    await house.premises.frontier.hold_host("other.example", 60.0, "test")
+async def test_the_delay_of_an_operator_is_told_with_all_the_others(api: Caller, services: Services) -> None:
+    await services.installation.frontier.hold_host("other.example", 60.0, "test")
     slowed = (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": 5})).expect(200).json
     assert (slowed["delay_s"], slowed["delays_s"]["operator"]) == (5.0, 5.0)
     first = (await api.get("/api/hosts?limit=1")).expect(200).json
@@ -46,7 +48,8 @@ async def test_what_is_no_host_is_refused(api: Caller) -> None:
 @pytest.mark.parametrize("name", ["*.example.com", "%2A", "a..b", "a,b.example", "a" * 64, "x!y.example"])
 async def test_what_is_no_name_of_one_host_is_refused_in_words(api: Caller, name: str) -> None:
     refused = (await api.post(f"/api/hosts/{name}/hold", json={"seconds": 60})).expect(422).json
-    assert "is not the name of a host" in str(refused)
+    assert refused["code"] == "request_invalid"
+    assert repr(unquote(name)) in refused["detail"]
     assert (await api.get("/api/hosts")).expect(200).json["items"] == []
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import aiohttp
 import apsw
-import msgspec
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
 
@@ -19,6 +18,7 @@ from smartspider.core.errors import Conflict
 from smartspider.operations.operation import Operations, Replay, operation, operations_of
 from smartspider.operations.services import Services
 from smartspider.store.idempotency import IdempotencyStore
+from smartspider.views.access import TicketView
 
 TASK = {"name": "shop", "entry_urls": ["https://shop.example/"]}
 KEY = {"Idempotency-Key": "k1"}
@@ -67,12 +67,6 @@ async def test_nobody_gets_an_answer_without_a_token(api: Caller) -> None:
     (await api.with_token(None).post("/api/tasks", TASK, headers=KEY)).expect(401)
 
 
-class Made(msgspec.Struct):
-    """The answer of an operation of the bench."""
-
-    token: str
-
-
 class Bench:
     """Operations that a test looks into."""
 
@@ -83,22 +77,22 @@ class Bench:
 
         class BenchOperations(Operations):
             @operation("POST", "/api/bench/slow", **CREATES, replay=Replay())
-            async def make_slowly(self) -> Made:
+            async def make_slowly(self) -> TicketView:
                 bench.calls += 1
                 bench.has_begun.set()
                 await bench.goes_on.wait()
-                return Made(self.principal.name)
+                return TicketView(self.principal.name, 1)
 
             @operation("POST", "/api/bench/secret", **CREATES, replay=Replay(is_secret=True))
-            async def make_secret(self) -> Made:
-                return Made("canary")
+            async def make_secret(self) -> TicketView:
+                return TicketView("canary", 1)
 
             @operation("POST", "/api/bench/broken", **CREATES, replay=Replay())
-            async def make_brokenly(self) -> Made:
+            async def make_brokenly(self) -> TicketView:
                 bench.calls += 1
                 if bench.calls == 1:
                     raise RuntimeError("canary")
-                return Made("")
+                return TicketView("", 1)
 
         self.operations = tuple(operations_of(BenchOperations))
 
@@ -118,7 +112,7 @@ async def test_a_request_that_is_worked_on_is_not_begun_again(
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
     problem = (await api.post("/api/bench/slow", headers=KEY)).expect(409)
-    assert "not answered yet" in problem.json["detail"]
+    assert "still in progress" in problem.json["detail"]
     made.goes_on.set()
     (await first).expect(201)
     (await api.post("/api/bench/slow", headers=KEY)).expect(201)

@@ -9,23 +9,23 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.watching import new_run, receive, until, watching
 
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
 
 
-def line(house: House, text: str, level: str = "info", **more: Any) -> LogLine:
-    return LogLine(house.premises.clock.now(), LEVELS[level], "thing.done", text, **more)
+def line(services: Services, text: str, level: str = "info", **more: Any) -> LogLine:
+    return LogLine(services.installation.clock.now(), LEVELS[level], "thing.done", text, **more)
 
 
 async def texts(api: Caller, path: str) -> list[str]:
     return [one["text"] for one in (await api.get(path)).expect(200).json["items"]]
 
 
-async def test_a_line_is_told_with_all_it_has(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await house.premises.logs.add(
+async def test_a_line_is_told_with_all_it_has(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await services.installation.logs.add(
         [
             line(
-                *(house, "timeout; attempt 1", "warning"),
+                *(services, "timeout; attempt 1", "warning"),
                 worker="worker 0",
                 run_id=run.id,
                 host="h.example",
@@ -52,8 +52,8 @@ async def test_a_line_is_told_with_all_it_has(api: Caller, house: House) -> None
     }
 
 
-async def test_lines_are_listed_newest_first_page_by_page(api: Caller, house: House) -> None:
-    await house.premises.logs.add([line(house, str(number)) for number in range(7)])
+async def test_lines_are_listed_newest_first_page_by_page(api: Caller, services: Services) -> None:
+    await services.installation.logs.add([line(services, str(number)) for number in range(7)])
     found: list[str] = []
     path = "/api/logs?limit=3"
     while True:
@@ -65,15 +65,15 @@ async def test_lines_are_listed_newest_first_page_by_page(api: Caller, house: Ho
     assert found == [str(number) for number in reversed(range(7))]
 
 
-async def test_every_filter_holds(api: Caller, house: House) -> None:
-    old, run, other = [await new_run(house, name) for name in ("shop", "shop", "other")]
-    now = house.premises.clock.now()
-    await house.premises.logs.add(
+async def test_every_filter_holds(api: Caller, services: Services) -> None:
+    old, run, other = [await new_run(services, name) for name in ("shop", "shop", "other")]
+    now = services.installation.clock.now()
+    await services.installation.logs.add(
         [
-            line(house, "old", run_id=old.id),
-            line(house, "new timeout", "warning", run_id=run.id, host="h.example", error="timeout"),
-            line(house, "page", run_id=run.id, url="http://h.example/catalogue/7", worker="worker 3"),
-            line(house, "elsewhere", "error", run_id=other.id),
+            line(services, "old", run_id=old.id),
+            line(services, "new timeout", "warning", run_id=run.id, host="h.example", error="timeout"),
+            line(services, "page", run_id=run.id, url="http://h.example/catalogue/7", worker="worker 3"),
+            line(services, "elsewhere", "error", run_id=other.id),
         ]
     )
     for path, wanted in {
@@ -98,10 +98,10 @@ async def test_every_filter_holds(api: Caller, house: House) -> None:
         assert await texts(api, path) == wanted, path
 
 
-async def test_a_task_without_a_run_has_no_lines(api: Caller, house: House) -> None:
-    run = await new_run(house, "shop")
-    await house.premises.store.set_state(run.id, "cancelled")
-    await house.premises.store.delete_run(run.id)
+async def test_a_task_without_a_run_has_no_lines(api: Caller, services: Services) -> None:
+    run = await new_run(services, "shop")
+    await services.installation.store.set_state(run.id, "cancelled")
+    await services.installation.store.delete_run(run.id)
     assert await texts(api, "/api/tasks/shop/logs") == []
 
 
@@ -132,30 +132,32 @@ async def test_what_makes_no_sense_is_a_problem(api: Caller, path: str, status: 
 @pytest.mark.parametrize(
     "text", ['"', "a AND", "NEAR(a b)", "words:a", "*", "^a", "a\x00b", "%F0", "٣", "\uff41"]
 )
-async def test_no_text_breaks_the_search(api: Caller, house: House, text: str) -> None:
-    await house.premises.logs.add([line(house, "plain")])
+async def test_no_text_breaks_the_search(api: Caller, services: Services, text: str) -> None:
+    await services.installation.logs.add([line(services, "plain")])
     assert (await api("GET", "/api/logs", params={"text": text})).status in (200, 422)
 
 
-async def test_a_tail_begins_now_and_goes_on(api: Caller, house: House) -> None:
-    await house.premises.logs.add([line(house, "before")])
+async def test_a_tail_begins_now_and_goes_on(api: Caller, services: Services) -> None:
+    await services.installation.logs.add([line(services, "before")])
     async with watching(api, "/api/logs/tail?level=warning") as socket:
-        await until(lambda: len(house.hub))
-        await house.premises.logs.add([line(house, "quiet"), line(house, "loud", "error")])
+        await until(lambda: len(services.hub))
+        await services.installation.logs.add([line(services, "quiet"), line(services, "loud", "error")])
         assert (await receive(socket))["text"] == "loud"
-        await house.premises.logs.add([line(house, "louder", "error")])
+        await services.installation.logs.add([line(services, "louder", "error")])
         message = await receive(socket)
         assert (message["text"], message["id"]) == ("louder", "4")
 
 
-async def test_a_tail_that_comes_back_misses_nothing(api: Caller, house: House) -> None:
-    run = await new_run(house)
-    await house.premises.logs.add([line(house, str(number), run_id=run.id) for number in range(500)])
-    await house.premises.logs.add([line(house, "of another")])
+async def test_a_tail_that_comes_back_misses_nothing(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    await services.installation.logs.add(
+        [line(services, str(number), run_id=run.id) for number in range(500)]
+    )
+    await services.installation.logs.add([line(services, "of another")])
     async with watching(api, f"/api/runs/{run.id}/logs/tail?after=0") as socket:
         first = [await receive(socket) for _ in range(300)]
     async with watching(api, f"/api/runs/{run.id}/logs/tail?after={first[-1]['id']}") as socket:
         rest = [await receive(socket) for _ in range(200)]
-        await house.premises.logs.add([line(house, "last", run_id=run.id)])
+        await services.installation.logs.add([line(services, "last", run_id=run.id)])
         rest.append(await receive(socket))
     assert [one["text"] for one in (*first, *rest)] == [*map(str, range(500)), "last"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import platform
 
+import msgspec
 from tests.unit.api.asking import ADMIN_TOKEN, Caller
 
 from smartspider import __version__
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.scaling import Figure, Pace, RunLine
-from smartspider.core.workers import Form, WorkerCard
-from smartspider.interfaces.worker_registry import Beat
-from smartspider.wiring.house import House
+from smartspider.core.workers.scaling import RunEstimate, ScalingDecision, WorkerThroughput
+from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
+from smartspider.interfaces.worker_registry import HeartbeatReport
+from smartspider.operations.services import Services
 
 
 async def test_this_machine_is_listed_when_nobody_works(api: Caller) -> None:
@@ -21,9 +22,9 @@ async def test_this_machine_is_listed_when_nobody_works(api: Caller) -> None:
     assert (node["workers"], node["slots"], len(node["load"])) == ([], 0, 3)
 
 
-async def test_workers_are_told_with_what_they_hold(api: Caller, house: House) -> None:
-    card = WorkerCard("worker 0", "crawler-1", 4711, __version__, slots=8)
-    worker_id = await house.premises.frontier.join(card)
+async def test_workers_are_told_with_what_they_hold(api: Caller, services: Services) -> None:
+    card = WorkerRegistration("worker 0", "crawler-1", 4711, __version__, slots=8)
+    worker_id = await services.installation.frontier.join(card)
     nodes = {one["node"]: one for one in (await api.get("/api/nodes")).expect(200).json["items"]}
     assert set(nodes) == {platform.node(), "crawler-1"}
     node = nodes["crawler-1"]
@@ -32,12 +33,12 @@ async def test_workers_are_told_with_what_they_hold(api: Caller, house: House) -
     assert (worker["id"], worker["pid"], worker["state"]) == (str(worker_id), 4711, "alive")
 
 
-async def test_another_machine_is_told_as_its_workers_tell_it(api: Caller, house: House) -> None:
-    card = WorkerCard("worker 0", "crawler-1", 4711, __version__, slots=8, cpus=4, is_elastic=True)
-    worker_id = await house.premises.frontier.join(card)
-    form = Form(lag_s=0.12345, fault_share=0.25, request_s=1.5, pages=700, load=3.456)
-    await house.premises.workers.beat(worker_id, Beat(8, 2.0, 1 << 30, form=form))
-    await house.premises.frontier.join(WorkerCard("older", "crawler-2", 4712, "0.1"))
+async def test_another_machine_is_told_as_its_workers_tell_it(api: Caller, services: Services) -> None:
+    card = WorkerRegistration("worker 0", "crawler-1", 4711, __version__, slots=8, cpus=4, is_elastic=True)
+    worker_id = await services.installation.frontier.join(card)
+    form = WorkerHealth(lag_s=0.12345, fault_share=0.25, request_s=1.5, pages=700, load=3.456)
+    await services.installation.workers.beat(worker_id, HeartbeatReport(8, 2.0, 1 << 30, health=form))
+    await services.installation.frontier.join(WorkerRegistration("older", "crawler-2", 4712, "0.1"))
     nodes = {one["node"]: one for one in (await api.get("/api/nodes")).expect(200).json["items"]}
     assert (nodes["crawler-1"]["load"], nodes["crawler-1"]["cpus"]) == ([3.46], 4)
     assert (nodes["crawler-2"]["load"], nodes["crawler-2"]["cpus"]) == (None, None)
@@ -46,9 +47,9 @@ async def test_another_machine_is_told_as_its_workers_tell_it(api: Caller, house
     assert [worker[name] for name in told] == [0.123, 0.25, 1.5, 700, True]
 
 
-async def test_a_machine_is_drained_once_and_by_name(api: Caller, house: House) -> None:
-    await house.premises.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8))
-    second = await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+async def test_a_machine_is_drained_once_and_by_name(api: Caller, services: Services) -> None:
+    await services.installation.frontier.join(WorkerRegistration("worker 0", "crawler-1", 1, "", 8))
+    second = await services.installation.frontier.join(WorkerRegistration("worker 1", "crawler-1", 1, "", 8))
     one = (await api.post(f"/api/nodes/crawler-1/drain?worker_id={second}")).expect(202).json
     assert one == {"node": "crawler-1", "asked": 1}
     await api.post("/api/nodes/crawler-1/drain")
@@ -66,46 +67,46 @@ async def test_a_living_process_says_so_to_everybody(api: Caller) -> None:
         assert answer == {"status": "ok", "version": __version__}
 
 
-async def test_what_is_missing_is_named(api: Caller, house: House) -> None:
+async def test_what_is_missing_is_named(api: Caller, services: Services) -> None:
     nobody = api.with_token(None)
     answer = (await nobody.get("/readyz")).expect(503)
     assert answer.json["missing"] == ["workers", "keeper"]
     assert ADMIN_TOKEN.encode() not in answer.body
-    assert str(house.premises.path).encode() not in answer.body
+    assert str(services.installation.path).encode() not in answer.body
 
 
-async def test_a_server_with_everything_is_ready(api: Caller, house: House) -> None:
-    await house.premises.frontier.join(WorkerCard("worker 0", platform.node(), 1, "", 8))
-    await house.premises.leadership.take("keeper", 60.0)
+async def test_a_server_with_everything_is_ready(api: Caller, services: Services) -> None:
+    await services.installation.frontier.join(WorkerRegistration("worker 0", platform.node(), 1, "", 8))
+    await services.installation.leadership.take("keeper", 60.0)
     answer = (await api.with_token(None).get("/readyz")).expect(200).json
     assert (answer["ready"], answer["missing"]) == (True, [])
 
 
-async def test_a_store_that_cannot_be_written_is_named_without_its_place(house: House) -> None:
-    from smartspider.services.readiness import Readiness, store_writable
+async def test_a_store_that_cannot_be_written_is_named_without_its_place(services: Services) -> None:
+    from smartspider.services.readiness import Readiness
 
     async def broken() -> None:
         raise StoreUnavailable("the data folder /secret/place is full")
 
-    view = await Readiness(house.premises.clock, {"store": store_writable(broken)}).look()
-    assert (view.ready, view.missing) == (False, ["store"])
+    installation = msgspec.structs.replace(services.installation, check_writable=broken)
+    view = await Readiness(installation).check()
+    assert (view.ready, "store" in view.missing) == (False, True)
     assert "secret" not in view.checks[0].detail
 
 
-async def test_readiness_is_not_found_out_for_every_request(house: House) -> None:
+async def test_readiness_is_not_found_out_for_every_request(services: Services) -> None:
     from smartspider.services.readiness import Readiness
 
-    looks = 0
+    checks = 0
 
-    async def look() -> str:
-        nonlocal looks
-        looks += 1
-        return "fine"
+    async def check() -> None:
+        nonlocal checks
+        checks += 1
 
-    readiness = Readiness(house.premises.clock, {"it": look})
+    readiness = Readiness(msgspec.structs.replace(services.installation, check_writable=check))
     for _ in range(5):
-        await readiness.look()
-    assert looks == 1
+        await readiness.check()
+    assert checks == 1
 
 
 async def test_prometheus_is_sent_where_it_asked(api: Caller) -> None:
@@ -122,9 +123,9 @@ async def test_the_schema_of_tasks_is_open(api: Caller) -> None:
     assert "entry_urls" in schema["required"]
 
 
-async def test_workers_are_given_other_slots_by_node_and_by_id(api: Caller, house: House) -> None:
-    first = await house.premises.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8))
-    await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+async def test_workers_are_given_other_slots_by_node_and_by_id(api: Caller, services: Services) -> None:
+    first = await services.installation.frontier.join(WorkerRegistration("worker 0", "crawler-1", 1, "", 8))
+    await services.installation.frontier.join(WorkerRegistration("worker 1", "crawler-1", 1, "", 8))
     tuned = (await api("PATCH", "/api/nodes/crawler-1", json={"slots": 3})).expect(200).json
     assert tuned == {"node": "crawler-1", "slots": 3, "workers": 2}
     one = (await api("PATCH", f"/api/nodes/{first}", json={"slots": 5})).expect(200).json
@@ -136,16 +137,20 @@ async def test_workers_are_given_other_slots_by_node_and_by_id(api: Caller, hous
     assert (await api.post(f"/api/nodes/{first}/drain")).expect(202).json == {"node": "crawler-1", "asked": 1}
 
 
-async def test_how_many_workers_are_wanted_is_told_with_the_reason(api: Caller, house: House) -> None:
-    await house.premises.frontier.join(WorkerCard("worker 0", "crawler-1", 1, "", 8, is_elastic=True))
-    await house.premises.frontier.join(WorkerCard("worker 1", "crawler-1", 1, "", 8))
+async def test_how_many_workers_are_wanted_is_told_with_the_reason(api: Caller, services: Services) -> None:
+    await services.installation.frontier.join(
+        WorkerRegistration("worker 0", "crawler-1", 1, "", 8, is_elastic=True)
+    )
+    await services.installation.frontier.join(WorkerRegistration("worker 1", "crawler-1", 1, "", 8))
     first = (await api.get("/api/nodes/scaling")).expect(200).json
     assert (first["desired"], first["workers"], first["elastic"], first["at"]) == (2, 2, 1, None)
-    assert first["reason"] == "no keeper has decided yet; `smartspider keeper` starts one"
-    term = await house.premises.leadership.take("tests", 60.0)
+    assert first["reason"] == "no keeper has decided yet; start one with `smartspider keeper`"
+    term = await services.installation.leadership.take("tests", 60.0)
     assert term is not None
-    line = RunLine(7, 120, 3, 6.0, 2.5, "gates of 3 hosts let 6 requests be in flight")
-    await house.premises.scaling.keep(term.epoch, Figure(5, "much to do", 0.5, (line,), Pace(0.25, 0.02, 16)))
+    line = RunEstimate(7, 120, 3, 6.0, 2.5, "gates of 3 hosts let 6 requests be in flight")
+    await services.installation.scaling.save(
+        term.epoch, ScalingDecision(5, "much to do", 0.5, (line,), WorkerThroughput(0.25, 0.02, 16))
+    )
     told = (await api.get("/api/nodes/scaling")).expect(200).json
     assert told == {
         "desired": 5,

@@ -8,9 +8,9 @@ from typing import Any
 from tests.unit.api.asking import Caller
 from tests.unit.api.rows import TEA, crawled
 
-from smartspider.core.workers import Form, WorkerCard
-from smartspider.interfaces.worker_registry import Beat
-from smartspider.wiring.house import House
+from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
+from smartspider.interfaces.worker_registry import HeartbeatReport
+from smartspider.operations.services import Services
 
 
 def without_point(value: Any, schema: dict[str, Any], parts: dict[str, Any], path: str) -> Iterator[str]:
@@ -34,10 +34,10 @@ def without_point(value: Any, schema: dict[str, Any], parts: dict[str, Any], pat
             yield from without_point(one, own, parts, f"{path}.{name}")
 
 
-async def test_what_the_document_calls_a_number_is_told_as_one(api: Caller, house: House) -> None:
-    run = await crawled(house.premises, TEA, ends=False)
-    worker = await house.premises.frontier.join(WorkerCard("w", node="n"))
-    await house.premises.workers.beat(worker, Beat(16, 1, 0, form=Form(pages=7)))
+async def test_what_the_document_calls_a_number_is_told_as_one(api: Caller, services: Services) -> None:
+    run = await crawled(services.installation, TEA, ends=False)
+    worker = await services.installation.frontier.join(WorkerRegistration("w", node="n"))
+    await services.installation.workers.beat(worker, HeartbeatReport(16, 1, 0, health=WorkerHealth(pages=7)))
     await api("PATCH", "/api/hosts/slow.example", json={"delay_s": 5})
     schedule = {"task_id": "tea", "every_s": 60, "misfire_s": 0, "jitter_s": 0, "retry_delay_s": 1}
     made = (await api.post("/api/schedules", schedule)).expect(201).json["id"]
@@ -46,7 +46,7 @@ async def test_what_the_document_calls_a_number_is_told_as_one(api: Caller, hous
     )
     for is_over in (False, True):
         if is_over:
-            await house.premises.store.set_state(run.id, "cancelled")
+            await services.installation.store.set_state(run.id, "cancelled")
         assert await asked_for_all(api, str(run.id), made) > 20
 
 

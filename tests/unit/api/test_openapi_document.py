@@ -9,14 +9,14 @@ import pytest
 from tests.unit.api.asking import Caller
 
 from smartspider.api.app import create_app
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
 
 OPEN = {"get_health", "get_readiness", "get_task_schema", "create_auth_token", "sign_in"}
 
 
 @pytest.fixture
-def document(house: House) -> dict[str, Any]:
-    found: dict[str, Any] = create_app(house).openapi()
+def document(services: Services) -> dict[str, Any]:
+    found: dict[str, Any] = create_app(services).openapi()
     return found
 
 

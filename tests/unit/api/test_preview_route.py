@@ -67,7 +67,8 @@ async def test_rules_in_any_form_are_tried(
 async def test_a_look_says_what_is_odd(api: Caller, site: ScriptableSite) -> None:
     rules = {"items": ".p", "fields": {"title": "h2", "none": ".none"}}
     answer = (await api.post("/api/preview", {"url": site.url(), "rules": rules})).expect(200).json
-    assert answer["warnings"] == ["the field 'none' was never found"]
+    (warning,) = answer["warnings"]
+    assert "'none'" in warning
     missing = (await api.post("/api/preview", {"url": site.url("/none"), "rules": rules})).expect(200).json
     assert missing["status"] == 404
     assert len(missing["warnings"]) == 2

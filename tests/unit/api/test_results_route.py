@@ -68,7 +68,7 @@ PATHS = ["", "/count", "/coverage", "/diff", "/rejects", "/cleaning", "/export"]
 async def test_somebodys_rows_must_be_asked_for(api: Caller) -> None:
     for path in PATHS:
         answer = await api("POST" if path == "/export" else "GET", f"/api/results{path}")
-        assert answer.expect(422).json["detail"] == "neither a run nor a task is given"
+        assert "task_id or run_id" in answer.expect(422).json["hint"]
 
 
 @pytest.mark.parametrize("asked", ["run_id=99", "run_id=x", "run_id=-1", "task_id=x"])
@@ -81,7 +81,8 @@ async def test_a_run_of_another_task_is_not_found(services: Services, api: Calle
     run = await crawled(services.installation)
     await crawled(services.installation, name="other")
     problem = (await api.get(f"/api/results?run_id={run.id}&task_id=other")).expect(404).json
-    assert problem["detail"] == f"run {run.id} is not of the task 'other'"
+    assert f"run {run.id} " in problem["detail"]
+    assert "'other'" in problem["detail"]
 
 
 @pytest.mark.parametrize(

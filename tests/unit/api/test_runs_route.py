@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.unit.api.asking import Answer, Caller
 
-from smartspider.core.workers import WorkerCard
-from smartspider.wiring.house import House
-from smartspider_testing.contracts.acts import closed, done, failed
+from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.operations.services import Services
+from smartspider_testing.contracts.actions import closed, done, failed
 
 ENTRY = "http://127.0.0.1:1/list"
 TASK: dict[str, Any] = {
@@ -37,10 +37,10 @@ async def do(api: Caller, run_id: str, verb: str) -> Answer:
     return await api.post(f"/api/runs/{run_id}/{verb}")
 
 
-async def begin(house: House, run_id: str) -> int:
+async def begin(services: Services, run_id: str) -> int:
     """A worker takes a run up; its id."""
-    await house.premises.store.set_state(int(run_id), "running")
-    return await house.premises.frontier.join(WorkerCard("worker", slots=4))
+    await services.installation.store.set_state(int(run_id), "running")
+    return await services.installation.frontier.join(WorkerRegistration("worker", slots=4))
 
 
 async def state_of(api: Caller, run_id: str) -> str:
@@ -139,9 +139,9 @@ async def test_what_cannot_be_run_here_is_refused_at_the_start(
     assert (await api.get("/api/runs")).expect(200).json == {"items": [], "next": None}
 
 
-async def test_a_run_is_paused_resumed_stopped_and_cancelled(api: Caller, house: House) -> None:
+async def test_a_run_is_paused_resumed_stopped_and_cancelled(api: Caller, services: Services) -> None:
     run_id = await start(api, await create(api))
-    await begin(house, run_id)
+    await begin(services, run_id)
     for verb, state in (
         *(("pause", "paused"), ("pause", "paused"), ("resume", "queued"), ("resume", "queued")),
         *(("stop", "stopped"), ("stop", "stopped"), ("resume", "queued"), ("pause", "paused")),
@@ -157,21 +157,21 @@ async def test_a_run_is_paused_resumed_stopped_and_cancelled(api: Caller, house:
         assert refused["hint"]
 
 
-async def test_a_stop_waits_for_what_is_in_flight(api: Caller, house: House) -> None:
+async def test_a_stop_waits_for_what_is_in_flight(api: Caller, services: Services) -> None:
     run_id = await start(api, await create(api))
-    worker = await begin(house, run_id)
-    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
+    worker = await begin(services, run_id)
+    (lease,) = (await services.installation.frontier.lease(worker, 1, [int(run_id)])).leases
     assert (await do(api, run_id, "stop")).expect(202).json["state"] == "stopping"
     assert "in flight" in (await do(api, run_id, "resume")).expect(409).json["hint"]
     (await do(api, run_id, "pause")).expect(409)
-    await house.premises.frontier.release([lease])
+    await services.installation.frontier.release([lease])
     assert (await do(api, run_id, "resume")).expect(202).json["state"] == "queued"
 
 
-async def test_what_failed_is_tried_again_in_the_same_run(api: Caller, house: House) -> None:
+async def test_what_failed_is_tried_again_in_the_same_run(api: Caller, services: Services) -> None:
     run_id = await start(api, await create(api))
     assert "nothing to retry" in (await do(api, run_id, "retry")).expect(409).json["detail"]
-    await bury(house, run_id)
+    await bury(services, run_id)
     assert await state_of(api, run_id) == "failed"
     page = (await api.get(f"/api/runs/{run_id}/failures")).expect(200).json
     assert [(one["url"], one["reason"]) for one in page["items"]] == [(ENTRY, "timeout: slow")]
@@ -179,19 +179,21 @@ async def test_what_failed_is_tried_again_in_the_same_run(api: Caller, house: Ho
     assert (answer.json["run_id"], answer.json["state"], answer.json["requests"]) == (run_id, "queued", 1)
 
 
-async def bury(house: House, run_id: str) -> None:
-    worker = await begin(house, run_id)
-    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
-    await house.premises.ledger.settle([closed(lease, "dead", "timeout: slow")])
-    await house.premises.store.finish(int(run_id))
-    await house.premises.frontier.leave(worker)
+async def bury(services: Services, run_id: str) -> None:
+    worker = await begin(services, run_id)
+    (lease,) = (await services.installation.frontier.lease(worker, 1, [int(run_id)])).leases
+    await services.installation.ledger.settle([closed(lease, "dead", "timeout: slow")])
+    await services.installation.store.finish(int(run_id))
+    await services.installation.frontier.leave(worker)
 
 
-async def test_everything_is_tried_again_in_a_new_run_of_the_same_version(api: Caller, house: House) -> None:
+async def test_everything_is_tried_again_in_a_new_run_of_the_same_version(
+    api: Caller, services: Services
+) -> None:
     task_id = await create(api)
     run_id = await start(api, task_id)
     (await api.post(f"/api/runs/{run_id}/retry", {"which": "all"})).expect(409)
-    await bury(house, run_id)
+    await bury(services, run_id)
     (await api("PUT", f"/api/tasks/{task_id}", json={**TASK, "concurrency": 3})).expect(200)
     answer = (await api.post(f"/api/tasks/{task_id}/retry", {"which": "all"})).expect(202).json
     assert answer["run_id"] != run_id
@@ -253,37 +255,39 @@ async def test_a_run_that_is_over_has_no_knobs(api: Caller) -> None:
     (await api("PATCH", f"/api/runs/{run_id}", json={"concurrency": 2})).expect(409)
 
 
-async def test_a_cancelled_run_is_deleted_although_a_worker_holds_a_page(api: Caller, house: House) -> None:
+async def test_a_cancelled_run_is_deleted_although_a_worker_holds_a_page(
+    api: Caller, services: Services
+) -> None:
     run_id = await start(api, await create(api))
-    worker = await begin(house, run_id)
-    (lease,) = (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
+    worker = await begin(services, run_id)
+    (lease,) = (await services.installation.frontier.lease(worker, 1, [int(run_id)])).leases
     (await do(api, run_id, "pause")).expect(202)
     refused = (await api("DELETE", f"/api/runs/{run_id}")).expect(409).json
     assert refused["detail"] == f"run {run_id} is paused, and 1 of its requests are still in flight"
     (await do(api, run_id, "cancel")).expect(202)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(204)
-    assert (await house.premises.ledger.settle([done(lease, items=[{"title": "late"}])])).late == 1
+    assert (await services.installation.ledger.settle([done(lease, items=[{"title": "late"}])])).late == 1
     (await api.get(f"/api/runs/{run_id}")).expect(404)
 
 
-async def test_a_run_that_nobody_works_on_is_deleted(api: Caller, house: House) -> None:
+async def test_a_run_that_nobody_works_on_is_deleted(api: Caller, services: Services) -> None:
     run_id = await start(api, await create(api))
-    worker = await begin(house, run_id)
+    worker = await begin(services, run_id)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(409)
-    assert (await house.premises.frontier.lease(worker, 1, [int(run_id)])).leases
+    assert (await services.installation.frontier.lease(worker, 1, [int(run_id)])).leases
     (await do(api, run_id, "pause")).expect(202)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(409)
-    await house.premises.frontier.leave(worker)
+    await services.installation.frontier.leave(worker)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(204)
     (await api.get(f"/api/runs/{run_id}")).expect(404)
     (await api("DELETE", f"/api/runs/{run_id}")).expect(404)
 
 
-async def test_pages_are_listed_by_state_and_cursor(api: Caller, house: House) -> None:
+async def test_pages_are_listed_by_state_and_cursor(api: Caller, services: Services) -> None:
     run_id = await start(api, await create(api, entry_urls=[f"{ENTRY}?n={n}" for n in range(5)]))
-    worker = await begin(house, run_id)
-    leases = (await house.premises.frontier.lease(worker, 2, [int(run_id)])).leases
-    await house.premises.ledger.settle([done(lease, items=[{"title": "tea"}]) for lease in leases])
+    worker = await begin(services, run_id)
+    leases = (await services.installation.frontier.lease(worker, 2, [int(run_id)])).leases
+    await services.installation.ledger.settle([done(lease, items=[{"title": "tea"}]) for lease in leases])
     seen: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -296,11 +300,11 @@ async def test_pages_are_listed_by_state_and_cursor(api: Caller, house: House) -
     assert (await api.get(f"/api/runs/{run_id}/receipt")).expect(200).json["requests"] == 2
 
 
-async def test_counters_follow_what_happens(api: Caller, house: House) -> None:
+async def test_counters_follow_what_happens(api: Caller, services: Services) -> None:
     run_id = await start(api, await create(api, entry_urls=[f"{ENTRY}?n={n}" for n in range(4)]))
-    worker = await begin(house, run_id)
-    leases = (await house.premises.frontier.lease(worker, 3, [int(run_id)])).leases
-    await house.premises.ledger.settle(
+    worker = await begin(services, run_id)
+    leases = (await services.installation.frontier.lease(worker, 3, [int(run_id)])).leases
+    await services.installation.ledger.settle(
         [done(leases[0], items=[{"a": 1}, {"a": 2}]), failed(leases[1], delay_s=9.0)]
     )
     shown = (await api.get(f"/api/runs/{run_id}")).expect(200).json

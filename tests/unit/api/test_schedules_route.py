@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.api.asking import Caller
 
-from smartspider.wiring.house import House
+from smartspider.operations.services import Services
 
 TASK = {"name": "shop", "entry_urls": ["http://127.0.0.1:9/"]}
 
@@ -76,7 +76,8 @@ async def test_what_is_wrong_is_named(api: Caller, task_id: str, knobs: dict[str
 
 async def test_a_moment_that_is_over_is_refused(api: Caller, task_id: str) -> None:
     body = {"task_id": task_id, "at": "2020-01-01T00:00:00Z"}
-    assert "over" in (await api.post("/api/schedules", body)).expect(422).json["detail"]
+    refused = (await api.post("/api/schedules", body)).expect(422).json
+    assert refused["code"] == "request_invalid"
     later = {"task_id": task_id, "at": "2090-01-01T00:00:00", "timezone": "Asia/Tokyo"}
     assert (await api.post("/api/schedules", later)).expect(201).json["next_times"] == [
         "2089-12-31T15:00:00.000Z"
@@ -191,11 +192,11 @@ async def test_only_the_owner_of_a_task_and_admins_change_its_schedules(api: Cal
     assert (await api.get(place)).json == schedule
 
 
-async def test_changes_are_in_the_audit(api: Caller, house: House, task_id: str) -> None:
+async def test_changes_are_in_the_audit(api: Caller, services: Services, task_id: str) -> None:
     place = f"/api/schedules/{(await made(api, task_id))['id']}"
     await api("PATCH", place, json={"enabled": False})
     await api("DELETE", place)
-    told = [one.action for one in await house.premises.audit.entries() if one.subject == "schedule:1"]
+    told = [one.action for one in await services.installation.audit.entries() if one.subject == "schedule:1"]
     assert told[::-1] == ["schedule.created", "schedule.changed", "schedule.deleted"]
 
 

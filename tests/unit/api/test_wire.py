@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from tests.unit.api.asking import Caller
 
-from smartspider.api import server, wire
+from smartspider.api import connection_limits, server
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 AMOUNT = 50_000_000
@@ -36,7 +36,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 @asynccontextmanager
 async def listening(serves: Any = app) -> AsyncIterator[int]:
-    made = server.server_of(serves, port=0, timeout_graceful_shutdown=1)
+    made = server.build_server(serves, port=0, timeout_graceful_shutdown=1)
     task = asyncio.create_task(made.serve())
     while not made.started:  # noqa: ASYNC110 - it has no event for it
         await asyncio.sleep(0.001)
@@ -63,14 +63,14 @@ async def said(port: int, *pieces: bytes) -> bytes:
 
 
 async def test_who_does_not_finish_the_headers_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "HEAD_S", 0.05)
+    monkeypatch.setattr(connection_limits, "HEAD_TIMEOUT_S", 0.05)
     async with listening() as port:
         assert (await said(port, HEAD)).startswith(b"HTTP/1.1 408 ")
         assert await said(port) == b"", "somebody who says nothing is told nothing"
 
 
 async def test_who_does_not_finish_the_second_request_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "HEAD_S", 0.2)
+    monkeypatch.setattr(connection_limits, "HEAD_TIMEOUT_S", 0.2)
     async with listening() as port:
         answers = await said(port, HEAD + b"\r\n" + HEAD)
         assert answers.count(b"HTTP/1.1 200 ") == 1
@@ -78,7 +78,7 @@ async def test_who_does_not_finish_the_second_request_is_sent_away(monkeypatch: 
 
 
 async def test_who_does_not_finish_the_body_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "BODY_S", 0.05)
+    monkeypatch.setattr(connection_limits, "BODY_TIMEOUT_S", 0.05)
     async with listening() as port:
         answer = await said(port, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nfew")
         assert answer.startswith(b"HTTP/1.1 408 ")
@@ -86,7 +86,7 @@ async def test_who_does_not_finish_the_body_is_sent_away(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("bytes_", "status"),
-    [(b"tea please\r\n\r\n", 400), (HEAD + b"X: " + b"a" * (wire.LARGEST_HEAD + 1), 431)],
+    [(b"tea please\r\n\r\n", 400), (HEAD + b"X: " + b"a" * (connection_limits.MAX_HEAD_BYTES + 1), 431)],
 )
 async def test_who_is_sent_away_is_told_why_and_what_to_do(bytes_: bytes, status: int) -> None:
     async with listening() as port:
@@ -102,7 +102,7 @@ async def test_who_is_sent_away_is_told_why_and_what_to_do(bytes_: bytes, status
 
 async def test_headers_without_end_are_refused() -> None:
     async with listening() as port:
-        answer = await said(port, HEAD + b"X: " + b"a" * (wire.LARGEST_HEAD + 1))
+        answer = await said(port, HEAD + b"X: " + b"a" * (connection_limits.MAX_HEAD_BYTES + 1))
         assert answer.startswith(b"HTTP/1.1 431 ")
         answer = await said(port, HEAD + b"Connection: close\r\nX: " + b"a" * 30_000 + b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200 ")
@@ -123,7 +123,7 @@ async def test_what_comes_after_a_body_is_no_header() -> None:
 
 
 async def test_who_reads_nothing_of_an_answer_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "UNREAD_S", 0.05)
+    monkeypatch.setattr(connection_limits, "WRITE_TIMEOUT_S", 0.05)
     is_over = asyncio.Event()
 
     async def flood(scope: Any, receive: Any, send: Any) -> None:
@@ -138,7 +138,7 @@ async def test_who_reads_nothing_of_an_answer_is_sent_away(monkeypatch: pytest.M
 
 
 async def test_more_connections_than_there_may_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "open_files", lambda: 2)
+    monkeypatch.setattr(server, "raise_file_limit", lambda: 2)
     async with listening() as port:
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         await asyncio.sleep(0)

@@ -11,9 +11,9 @@ import aiohttp
 import msgspec
 from tests.unit.api.asking import Caller
 
-from smartspider.core.runs import Run
-from smartspider.wiring.house import House
-from smartspider_testing.contracts.acts import plan_of
+from smartspider.core.runs.run import Run
+from smartspider.operations.services import Services
+from smartspider_testing.contracts.actions import plan_of
 
 PATIENCE_S = 10.0
 
@@ -27,10 +27,10 @@ async def until(is_so: Callable[[], object]) -> None:
             await asyncio.sleep(0.002)
 
 
-async def new_run(house: House, name: str = "task") -> Run:
+async def new_run(services: Services, name: str = "task") -> Run:
     """A run that is running."""
-    run = await house.premises.store.create_run(plan_of("one", name=name))
-    return await house.premises.store.set_state(run.id, "running")
+    run = await services.installation.store.create_run(plan_of("one", name=name))
+    return await services.installation.store.set_state(run.id, "running")
 
 
 @asynccontextmanager

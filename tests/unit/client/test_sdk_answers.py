@@ -153,14 +153,14 @@ CALLS: dict[str, Call] = {
     "fire_schedule": lambda c, w: c.fire_schedule(w.made["create_schedule"].id),
     "list_firings": lambda c, w: c.list_firings(w.made["create_schedule"].id),
     "delete_schedule": lambda c, w: c.delete_schedule(w.made["create_schedule"].id),
-    "create_notification": lambda c, w: c.create_notice(
+    "create_notification": lambda c, w: c.create_notification(
         kind="webhook", address=f"{w.site}hook", events=["run.failed"], task_id=w.task
     ),
-    "list_notifications": lambda c, _: c.list_notices(),
-    "get_notification": lambda c, w: c.get_notice(w.made["create_notification"].id),
-    "test_notification": lambda c, w: c.test_notice(w.made["create_notification"].id),
+    "list_notifications": lambda c, _: c.list_notifications(),
+    "get_notification": lambda c, w: c.get_notification(w.made["create_notification"].id),
+    "test_notification": lambda c, w: c.test_notification(w.made["create_notification"].id),
     "list_deliveries": lambda c, w: c.list_deliveries(w.made["create_notification"].id),
-    "delete_notification": lambda c, w: c.delete_notice(w.made["create_notification"].id),
+    "delete_notification": lambda c, w: c.delete_notification(w.made["create_notification"].id),
     "list_nodes": lambda c, _: c.list_nodes(),
     "get_scaling": lambda c, _: c.get_scaling(),
     "tune_node": lambda c, w: c.tune_node(w.made["list_nodes"].items[0].node, slots=3),

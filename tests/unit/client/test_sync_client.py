@@ -192,7 +192,7 @@ def test_the_types_for_scripts_are_those_of_the_client() -> None:
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    is_now, should_be = _shape(script.STUB.read_text()), _shape(script.made())
+    is_now, should_be = _shape(script.STUB.read_text()), _shape(script.build_stub())
     assert is_now == should_be, "run python scripts/sync_stub.py"
 
 
