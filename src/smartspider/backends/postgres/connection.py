@@ -94,7 +94,7 @@ class PostgresConnection:
         for numbers in (Int8BinaryDumper, Int8Dumper):
             self.driver.adapters.register_dumper(int, numbers)
         self.driver.adapters.register_dumper(bool, NumberedFlag)
-        self.frontier = CollectedUpdates(self)
+        self.frontier: CollectedUpdates = CollectedUpdates(self)
         self.hosts = HostIdCache(known_hosts)
         self.prepared: dict[tuple[str, tuple[int, ...]], bytes] = {}
         """Names of prepared statements; see `pipelined_reads.py`."""

@@ -65,10 +65,10 @@ class PostgresOpenRows:
 
     async def controls(self) -> list[RunControl]:
         """Return the controls of all unfinished runs, oldest first."""
-        return [
-            RunControl(*found, needs=decode_capabilities(needs))
-            for *found, needs in await self._fetch(SQL.controls)
+        found: list[Row] = [
+            (*columns, decode_capabilities(needs)) for *columns, needs in await self._fetch(SQL.controls)
         ]
+        return [RunControl(*columns) for columns in found]
 
     async def hosts(self, *, after: str = "", limit: int = 1000) -> list[HostRow]:
         """Return gates that differ from the default, by name."""

@@ -9,8 +9,8 @@ from tests.unit.backends.postgres.hands import leases, started
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.backends.postgres.workers import (
-    REMEMBER_S,
     LOST_S,
+    REMEMBER_S,
     PostgresMembership,
     PostgresWorkerRegistry,
 )

@@ -55,7 +55,7 @@ def test_tables_of_another_format_are_refused_and_left_alone(empty_database: str
 def test_a_version_that_never_was_is_refused(empty_database: str, version: int) -> None:
     prepare(empty_database)
     _ask(empty_database, f"UPDATE smartspider.format SET version = {version}")
-    with pytest.raises(StoreUnavailable, match="something else"):
+    with pytest.raises(StoreUnavailable, match="another program"):
         prepare(empty_database)
 
 
@@ -70,7 +70,7 @@ def test_who_waits_for_another_program_is_told(empty_database: str, monkeypatch:
 @pytest.mark.parametrize("theirs", ["format (a text)", "format (version bigint)", "meta (name text)"])
 def test_tables_of_something_else_are_refused_and_left_alone(empty_database: str, theirs: str) -> None:
     _ask(empty_database, f"CREATE SCHEMA smartspider CREATE TABLE {theirs}")
-    with pytest.raises(StoreUnavailable, match="something else"):
+    with pytest.raises(StoreUnavailable, match="another program"):
         prepare(empty_database)
     assert _ask(empty_database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'smartspider'") == 1
 
@@ -104,12 +104,12 @@ def test_a_user_without_rights_is_told_which_are_missing(empty_database: str) ->
         ("postgresql://ann:seCret@127.0.0.1:1/x", "127.0.0.1:1/x"),
         ("postgresql://ann:seCret@127.0.0.1:1,127.0.0.1:2/x", "127.0.0.1:1,127.0.0.1:2/x"),
         ("postgresql://ann:seCret@/x?host=/nowhere", "/nowhere:5432/x"),
-        ("postgresql://ann:seC/ret@127.0.0.1/x", "not one of a PostgreSQL database"),
-        ("postgresql://ann:1/seCret@127.0.0.1/x", "not one of a PostgreSQL database"),
-        ("postgresql://ann:s@eCret@127.0.0.1/x", "not one of a PostgreSQL database"),
-        ("postgresql://ann:s@seCret:x@127.0.0.1/x", "not one of a PostgreSQL database"),
-        ("postgresql://ann:seCret@[::1/x", "not one of a PostgreSQL database"),
-        ("nonsense seCret", "not one of a PostgreSQL database"),
+        ("postgresql://ann:seC/ret@127.0.0.1/x", "not a PostgreSQL URL"),
+        ("postgresql://ann:1/seCret@127.0.0.1/x", "not a PostgreSQL URL"),
+        ("postgresql://ann:s@eCret@127.0.0.1/x", "not a PostgreSQL URL"),
+        ("postgresql://ann:s@seCret:x@127.0.0.1/x", "not a PostgreSQL URL"),
+        ("postgresql://ann:seCret@[::1/x", "not a PostgreSQL URL"),
+        ("nonsense seCret", "not a PostgreSQL URL"),
     ],
 )
 def test_a_server_that_cannot_be_reached_is_told_without_the_password(url: str, told: str) -> None:

@@ -27,7 +27,8 @@ URLS = {
     "redis+sentinel://a,b:5,c/main?db=3": RedisAddress(
         "sentinel", (("a", 26379), ("b", 5), ("c", 26379)), service="main", db=3
     ),
-    "redis+sentinel://:p@a/main?tls=1&ssl_ca_certs=/c&sentinel_username=w&sentinel_password=a+b%26c": RedisAddress(
+    "redis+sentinel://:p@a/main?tls=1&ssl_ca_certs=/c"
+    "&sentinel_username=w&sentinel_password=a+b%26c": RedisAddress(
         "sentinel",
         (("a", 26379),),
         service="main",
