@@ -16,13 +16,14 @@ from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack, StoredUrls
 from smartspider.installation.keys import Keys, open_keys
-from smartspider.installation.remote_frontier import RemoteFrontier
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.demand import Demand
 from smartspider.interfaces.frontier import Frontier, FrontierReplay
-from smartspider.interfaces.index import RefusalCounts
+from smartspider.interfaces.index import LAPSE_S, Index, RefusalCounts
+from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
+from smartspider.interfaces.open_rows import OpenRows
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.access.users import UserStore
 from smartspider.store.audit import AuditLog
@@ -56,6 +57,24 @@ class CheckFrontier(Protocol):
 
     async def __call__(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:
         """Return a sentence for each inconsistency."""
+
+
+async def single_history() -> str:
+    """Return the same history always: for a store that never loses a commit."""
+    return ""
+
+
+class RemoteFrontier(msgspec.Struct, frozen=True):
+    """The index of a frontier, and the open rows that the keeper fills it from."""
+
+    index: Index
+    rows: OpenRows
+    leadership: Leadership
+    store_now: Callable[[], float]
+    lapse_s: float = LAPSE_S
+    history: Callable[[], Awaitable[str]] = single_history
+    """The id of the store's history; another one means that commits sent to the index may be lost (ADR 29).
+    """
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 PRODUCT = "smartspider-crawler"
-NOT_INSTALLED = "not installed: run `make setup`"
+NOT_INSTALLED = "not installed: run `pip install smartspider-crawler`"
 MIN_FREE = 500_000_000
 MIN_FILES = 1024
 SAFE_SQLITE = 3_051_003
@@ -71,4 +71,4 @@ def _disk() -> DoctorCheck:
 
 def _files() -> DoctorCheck:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return DoctorCheck("open files", limit >= MIN_FILES, f"up to {limit}")
+    return DoctorCheck("open files", limit >= MIN_FILES, f"limit {limit}")

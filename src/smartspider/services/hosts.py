@@ -66,7 +66,7 @@ async def slow_host(
     require(principal, "hosts", "write")
     name = _name(host)
     if not 0.0 <= delay_s <= MAX_DELAY_S:
-        raise RequestInvalid("a delay is from 0 to 86400 seconds", hint="0 removes an operator's delay")
+        raise RequestInvalid("a delay is between 0 and 86400 seconds", hint="0 removes an operator's delay")
     await installation.frontier.slow_host(name, delay_s, actor=principal.name)
     return await _gate(installation, name)
 

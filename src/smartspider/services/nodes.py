@@ -12,8 +12,7 @@ from smartspider.core.workers.scaling import ScalingDecision
 from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
-from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
-from smartspider.views.scaling import ScalingRunView, ScalingView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingRunView, ScalingView, WorkerView
 from smartspider.views.times import format_time
 
 MAX_SLOTS = 10_000

@@ -1,4 +1,4 @@
-"""Readiness: whether runs can make progress here, and what is missing if not."""
+"""Readiness checks: the parts of an installation that runs need."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Readiness:
         except StoreFull:
             return CheckView(name, ok=False, detail=DISK_FULL)
         except StoreUnavailable:  # its message names the address, which is not public
-            return CheckView(name, ok=False, detail="the store cannot be written")
+            return CheckView(name, ok=False, detail="the store is not writable")
         except SmartSpiderError as error:
             return CheckView(name, ok=False, detail=error.message)
 

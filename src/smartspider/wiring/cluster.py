@@ -28,8 +28,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.core.frontier.lease import GateClosed, SendWindow
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock
-from smartspider.installation.installation import Installation
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.installation.settings import Settings
 from smartspider.store.access.users import UserStore
 from smartspider.store.audit import AuditLog

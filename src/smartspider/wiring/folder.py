@@ -8,10 +8,9 @@ from pathlib import Path
 
 from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.backends.sqlite.demand import SqliteDemand
-from smartspider.backends.sqlite.frontier import SqliteFrontier, SqlitePermits
+from smartspider.backends.sqlite.frontier import SqliteFrontier, SqlitePermits, SqliteReplay
 from smartspider.backends.sqlite.health import SqliteHealth
 from smartspider.backends.sqlite.ledger import SqliteLedger
-from smartspider.backends.sqlite.replay import SqliteReplay
 from smartspider.backends.sqlite.schema import prepare
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.backends.sqlite.worker_locks import sqlite_workers

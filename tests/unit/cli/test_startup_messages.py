@@ -57,7 +57,7 @@ def test_a_range_that_is_turned_around_is_turned_back() -> None:
     ("words", "said"),
     [
         (("drain", "crawler-9"), "there is no worker on a machine named 'crawler-9'"),
-        (("drain", "7"), "there is no worker 7, nor a machine of that name with workers"),
+        (("drain", "7"), "there is no worker 7 and no machine of that name with workers"),
         (("tune", "crawler-9", "--worker", "7", "--slots", "1"), "there is no worker 7 on a machine named"),
     ],
 )

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from redis.exceptions import RedisError
-from tests.unit.backends.redis.grounds import HandClock
 from tests.unit.backends.redis.memory import MemoryRows
+from tests.unit.backends.redis.scenes import HandClock
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.address import read_url
@@ -23,7 +23,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl, RunLoad
 from smartspider.core.runs.run import Counters, Run
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls

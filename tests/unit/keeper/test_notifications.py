@@ -223,7 +223,7 @@ async def test_a_webhook_is_signed(desk: Desk, listener: Listener) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(500, "answered 500"), (404, "answered 404"), (302, "redirects are not")]
+    ("status", "said"), [(500, "returned status 500"), (404, "returned status 404"), (302, "redirects are not")]
 )
 async def test_only_success_counts_as_arrived(desk: Desk, listener: Listener, status: int, said: str) -> None:
     listener.answers = [status]
@@ -301,7 +301,7 @@ async def test_after_five_tries_in_an_hour_a_notification_is_given_up(desk: Desk
         await deliver()
         await desk.pass_time(30.0)
     (notification,) = await desk.installation.notifications.find()
-    assert (notification.tries, notification.error) == (5, "127.0.0.1 answered 500")
+    assert (notification.tries, notification.error) == (5, "127.0.0.1 returned status 500")
     assert len(listener.got) == 5
     assert 3000 < desk.clock.now() - begun < 4000
 

@@ -13,8 +13,7 @@ from tests.unit.services.situations import NOW, gate, scene, standing
 
 from smartspider.core.errors import NotArmed, StoreFull, StoreUnavailable
 from smartspider.installation.data_folder import DataFolder
-from smartspider.installation.installation import Installation
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.interfaces.index import ShardState
 from smartspider.interfaces.leadership import Term
 from smartspider.services.readiness import Readiness

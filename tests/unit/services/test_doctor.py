@@ -24,7 +24,9 @@ def test_the_packages_are_those_the_product_asks_for() -> None:
 
 def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=4.0"])
-    missing = DoctorCheck("no-such-package", is_ok=False, detail="not installed: run `make setup`")
+    missing = DoctorCheck(
+        "no-such-package", is_ok=False, detail="not installed: run `pip install smartspider-crawler`"
+    )
     assert missing in check_installation()
 
 
@@ -38,5 +40,7 @@ def test_a_package_that_is_needed_only_elsewhere_may_be_missing(monkeypatch: pyt
 
 def test_a_product_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "PRODUCT", "no-such-product")
-    told = DoctorCheck("no-such-product", is_ok=False, detail="not installed: run `make setup`")
+    told = DoctorCheck(
+        "no-such-product", is_ok=False, detail="not installed: run `pip install smartspider-crawler`"
+    )
     assert told in check_installation()

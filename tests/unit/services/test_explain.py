@@ -83,10 +83,10 @@ async def verdict(backend: SqliteBackend, run: Run, path: str, robots: str | Non
     ("path", "sentence"),
     [
         ("done", "fetched and stored, status 200, 2 items"),
-        ("gone", "the server has no such page (http 404)"),
+        ("gone", "the page does not exist (http 404)"),
         ("robots", "not fetched: robots: Disallow: /robots"),
-        ("dead", "given up: timeout: slow (4 attempts)"),
-        ("broken", "fetched, but not readable: not_readable: binary"),
+        ("dead", "failed: timeout: slow (4 attempts)"),
+        ("broken", "fetched, but not extracted: not_readable: binary"),
         ("moved", f"redirected to http://{HOST}/there"),
         ("there", "fetched and stored, status 200, 0 items"),
         ("away", "redirected to http://o.example/"),

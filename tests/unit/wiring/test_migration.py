@@ -434,7 +434,7 @@ async def test_a_folder_on_its_way_goes_nowhere_else(
         small.folder, postgres_server.create_database("elsewhere"), empty_redis.url, small.actor
     )
     try:
-        with pytest.raises(NotAllowed, match="is on its way to the cluster whose store is at"):
+        with pytest.raises(NotAllowed, match="is being moved to the cluster"):
             await migration.migrate(other, quiet)
     finally:
         postgres_server.drop_database("elsewhere")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.clock import Clock
 from smartspider.keeper.duty import Duty
 from smartspider.keeper.frontier.arming import ArmShard

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.core.errors import FrontierUnavailable, NotAllowed
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.duty import Duty

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.frontier.updates import RunControl
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.index import IndexCounts
 from smartspider.interfaces.leadership import Term
 

@@ -66,8 +66,8 @@ class SessionTokens:
             claims = Claims(int(found["sub"]), int(found["ses"]), str(found["fam"]), float(found["exp"]))
             iat = float(found["iat"])
         except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise NotSignedIn("the token is not one of ours", hint="sign in again") from error
+            raise NotSignedIn("the access token is invalid", hint="sign in again") from error
         now = self._clock.now()
         if not iat - LEEWAY_S <= now < claims.expires_at + LEEWAY_S:
-            raise NotSignedIn("the token has expired", hint="renew the session with its refresh token")
+            raise NotSignedIn("the access token has expired", hint="renew the session with its refresh token")
         return claims

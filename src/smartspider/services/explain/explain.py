@@ -134,10 +134,10 @@ def _record_verdict(record: UrlRecord) -> str:
         "open": f"not fetched yet: {record.place}",
         "done": f"fetched and stored, status {record.status}, {record.items} items",
         "redirect": f"redirected {record.reason}",
-        "missing": f"the server has no such page ({record.reason})",
+        "missing": f"the page does not exist ({record.reason})",
         "skipped": f"not fetched: {record.reason}",
-        "dead": f"given up: {record.reason}",
-        "broken": f"fetched, but not readable: {record.reason}",
+        "dead": f"failed: {record.reason}",
+        "broken": f"fetched, but not extracted: {record.reason}",
     }
     return sentences[record.state]
 

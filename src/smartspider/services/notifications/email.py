@@ -60,12 +60,12 @@ class EmailChannel:
         try:
             await asyncio.to_thread(_submit, self._server, mail)
         except smtplib.SMTPResponseException as error:
-            raise DeliveryFailed(f"the mail server answered {error.smtp_code}") from error
+            raise DeliveryFailed(f"the mail server returned {error.smtp_code}") from error
         except smtplib.SMTPRecipientsRefused as error:
             raise DeliveryFailed("the mail server refused the recipient") from error
         except (smtplib.SMTPException, OSError, ValueError) as error:
-            said = getattr(error, "strerror", None) or type(error).__name__
-            raise DeliveryFailed(f"the mail server cannot be used: {said}") from error
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise DeliveryFailed(f"the mail server cannot be used: {reason}") from error
 
 
 def _submit(server: MailServer, mail: EmailMessage) -> None:

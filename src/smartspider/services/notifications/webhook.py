@@ -43,7 +43,7 @@ class WebhookChannel:
         return self._installation.keys.webhook_secret(target_id)
 
     async def send(self, target: NotificationTarget, message: Message) -> None:
-        """POST a message; only a 2xx answer counts as delivered."""
+        """POST a message; only a 2xx response counts as delivered."""
         timestamp = str(int(self._clock.now()))
         secret = self._installation.keys.webhook_secret(target.id)
         headers = {
@@ -70,7 +70,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 async def post_json(address: str, body: bytes, headers: Mapping[str, str], policy: AddressPolicy) -> None:
-    """POST JSON to a public URL; raise `DeliveryFailed` unless the answer is 2xx."""
+    """POST JSON to a public URL; raise `DeliveryFailed` unless the response is 2xx."""
     try:
         refusal = policy.refuse_url(address)
     except SettingInvalid:
@@ -83,18 +83,18 @@ async def post_json(address: str, body: bytes, headers: Mapping[str, str], polic
     except PrivateAddress as error:
         raise DeliveryFailed(error.message) from error
     except TimeoutError as error:
-        raise DeliveryFailed(f"{host} did not answer within {TIMEOUT_S:g} s") from error
+        raise DeliveryFailed(f"{host} did not respond within {TIMEOUT_S:g} s") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, PrivateAddress) else None
         raise DeliveryFailed(cause.message if cause else f"{host}: {_short(error)}") from error
     if not 200 <= status < 300:
         hint = "; redirects are not followed" if 300 <= status < 400 else ""
-        raise DeliveryFailed(f"{host} answered {status}{hint}")
+        raise DeliveryFailed(f"{host} returned status {status}{hint}")
 
 
 async def _post(address: str, body: bytes, headers: Mapping[str, str], policy: AddressPolicy) -> int:
     connector = aiohttp.TCPConnector(resolver=CheckedResolver(policy, ThreadedResolver()), force_close=True)
-    usual = {
+    defaults = {
         "Content-Type": "application/json",
         "User-Agent": f"SmartSpider/{__version__} (notifications)",
     }
@@ -107,7 +107,7 @@ async def _post(address: str, body: bytes, headers: Mapping[str, str], policy: A
         session.post(
             URL(normal_url(address) or address, encoded=True),
             data=body,
-            headers={**usual, **headers},
+            headers={**defaults, **headers},
             allow_redirects=False,
         ) as answer,
     ):
@@ -116,5 +116,5 @@ async def _post(address: str, body: bytes, headers: Mapping[str, str], policy: A
 
 def _short(error: BaseException) -> str:
     """Describe an error without its address, which may hold a secret."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else ""
-    return said or type(error).__name__
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else ""
+    return reason or type(error).__name__

@@ -10,7 +10,7 @@ from smartspider.views.times import format_time
 
 NO_WORKER = "no worker is alive; runs wait until one starts"
 CHECK_REDIS = "check that Redis is running"
-DISK_FULL = "the store accepts no writes: its disk is full"
+DISK_FULL = "the store accepts no writes: disk full"
 
 
 def missing_leader(newest: Term, now: float) -> str:

@@ -17,7 +17,7 @@ from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import RunLoad
-from smartspider.installation.remote_frontier import RemoteFrontier
+from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls

@@ -16,7 +16,7 @@ from smartspider_testing.servers.ports import free_port
 SLOW_S = 0.1
 MB = 1_000_000
 STILL_S = 4.0
-FULL = "takes no writes: disk full"
+FULL = "accepts no writes: disk full"
 FLAT = 1.6
 """Allowed growth of a worker's memory while the store is slow."""
 
