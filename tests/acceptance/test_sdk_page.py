@@ -13,7 +13,7 @@ import pytest
 from tests.acceptance.server import TOKEN, Server
 from tests.acceptance.workshop import Workshop
 
-from smartspider.client import Results, Run, Task
+from smartspider.client import Results, RunHandle, TaskHandle
 from smartspider.client.handles import Logs, Runs, Tasks
 from smartspider.demo.process import site_process
 
@@ -68,7 +68,7 @@ def test_every_block_of_the_page_runs(workshop: Workshop, shop: str) -> None:
 def test_the_table_of_handles_is_whole() -> None:
     rows = dict(re.findall(r"^\| `([\w.]+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE))
     kinds: dict[str, type] = {"client.tasks": Tasks, "client.runs": Runs, "client.logs": Logs}
-    kinds |= {"Task": Task, "Run": Run, "Results": Results}
+    kinds |= {"TaskHandle": TaskHandle, "RunHandle": RunHandle, "Results": Results}
     assert rows.keys() == kinds.keys()
     for name, kind in kinds.items():
         has = {*vars(kind), *vars(kind).get("__annotations__", ())}

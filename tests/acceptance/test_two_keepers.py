@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from smartspider.wiring.timetable import timetable_of
 from tests.acceptance.workshop import until
 
 from smartspider.core.runs.run import Run
@@ -90,13 +89,11 @@ def schedule_every_second(data: Path) -> None:
     """A schedule none of whose times may be left out."""
     from smartspider.core.access import Principal
 
-    with open_folder(data) as folder:
+    with open_folder(data, settings=OPEN) as folder:
         spec = task_spec(parse_task({"name": "shop", "entry_urls": ["http://127.0.0.1:9/"]}))
         task = run_loop(folder.tasks.create(spec, actor="ann"))
         knobs = {"every_s": 1.0, "misfire": "all", "overlap": "allow"}
-        run_loop(
-            create(timetable_of(folder, OPEN), Principal("ann", "operator"), task, knobs, is_enabled=True)
-        )
+        run_loop(create(folder, Principal("ann", "operator"), task, knobs, is_enabled=True))
 
 
 def test_every_time_is_fired_once_though_leaders_are_killed_and_stopped(keepers: Keepers) -> None:

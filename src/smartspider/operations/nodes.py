@@ -6,9 +6,8 @@ from typing import Annotated
 
 from smartspider.operations.operation import Body, Operations, operation
 from smartspider.views.listed import Listed
-from smartspider.views.nodes import Drained, NodeTuned, NodeView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.params import Param, body, query
-from smartspider.views.scaling import ScalingView
 
 MAX_SLOTS = 10_000
 Node = Annotated[str, Param(about="The name of a machine, or the id of a worker.", rules={"max_length": 200})]

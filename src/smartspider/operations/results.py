@@ -51,8 +51,8 @@ class ResultOperations(Operations):
             str | None,
             query(
                 "A field or path to sort by; `-` before it reverses the order: `-price`. Rows without a "
-                "value come last. Runs of up to 200,000 rows can be sorted; `created_at` and `-created_at` (the "
-                "order rows were committed in) work with any number.",
+                "value come last. Runs of up to 200,000 rows can be sorted; `created_at` and `-created_at` "
+                "(the order rows were committed in) work with any number.",
                 max_length=300,
             ),
         ] = None,

@@ -82,7 +82,7 @@ class ScheduleOperations(Operations):
         answer="The next five times",
         body=Body(
             "RuleBody",
-            "When runs start, and how late and failed ones are treated. Give one of `cron`, `every_s` and `at`.",
+            "When runs start, and how late and failed ones are treated: one of `cron`, `every_s`, `at`.",
             examples=({"cron": "0 6 * * *", "timezone": "Europe/Berlin"},),
         ),
     )
@@ -121,7 +121,7 @@ class ScheduleOperations(Operations):
         enabled: Annotated[bool | None, body("True if it starts runs.")] = None,
         **rule: Unpack[ScheduleArguments],
     ) -> ScheduleDetail:
-        """Change, enable or disable a schedule. One that is part of its task can only be enabled or disabled."""
+        """Change, enable or disable a schedule. One that a task file defines is only enabled or disabled."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 

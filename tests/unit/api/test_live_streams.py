@@ -10,7 +10,6 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.watching import listening, new_run, receive, receive_all, refusal, until, watching
 
 from smartspider.operations.services import Services
-from smartspider.services.live.hub import LiveHub
 from smartspider.services.live import hub as hubs
 
 
@@ -334,7 +333,10 @@ async def test_what_a_watcher_says_is_not_listened_to(api: Caller, services: Ser
 
 
 async def test_nobody_looks_while_nobody_watches(services: Services) -> None:
-    assert not services.hub.is_polling
+    def is_polling() -> bool:
+        return services.hub.is_polling
+
+    assert not is_polling()
     with services.hub.subscribe_logs():
-        assert services.hub.is_polling
-    await until(lambda: not services.hub.is_polling)
+        assert is_polling()
+    await until(lambda: not is_polling())

@@ -110,7 +110,9 @@ async def test_a_target_is_tried_out(api: Caller, services: Services) -> None:
     tried = (await api.post("/api/notifications/1/test")).expect(200).json
     assert tried["delivered"] is False
     assert "127.0.0.1" in tried["error"]
-    (entry,) = [one for one in await services.installation.audit.entries() if one.action == "notification.tested"]
+    (entry,) = [
+        one for one in await services.installation.audit.entries() if one.action == "notification.tested"
+    ]
     assert (entry.actor, entry.subject) == ("admin", "notification:1")
 
 

@@ -79,7 +79,7 @@ async def test_tasks_are_found_by_name_and_in_turn(client: Client) -> None:
         await client.tasks.apply({**SPEC, "name": name})
     assert [one.name async for one in client.tasks.iter()] == ["shop", "shoes", "tea"]
     assert [one.name async for one in client.tasks.iter(name="sho")] == ["shoes", "shop"]
-    assert repr(await client.tasks.get("tea")) == "Task(id='3', name='tea', version=1)"
+    assert repr(await client.tasks.get("tea")) == "TaskHandle(id='3', name='tea', version=1)"
     with pytest.raises(NotFound):
         await client.tasks.get("coffee")
     await (await client.tasks.get("tea")).delete()
@@ -93,7 +93,7 @@ async def test_a_run_is_started_steered_and_waited_for(client: Client) -> None:
     found = await made.newest_run()
     assert found is not None
     assert (found.id, run.task_id) == (run.id, made.id)
-    assert repr(run) == f"Run(id={run.id!r}, task_id={made.id!r})"
+    assert repr(run) == f"RunHandle(id={run.id!r}, task_id={made.id!r})"
     turned = await run.tune(delay_s=2)
     assert turned.changed["delay_s"].after == 2
     metrics = await run.metrics()
