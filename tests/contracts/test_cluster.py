@@ -34,7 +34,7 @@ async def backend(
     await backend.close()
 
 
-class TestClusterStore(StoreContract):
+class TestClusterRunStore(StoreContract):
     pass
 
 
@@ -50,7 +50,7 @@ class TestClusterResultStore(ResultStoreContract):
     pass
 
 
-class TestClusterInsight(DiagnosticsContract):
+class TestClusterDiagnostics(DiagnosticsContract):
     pass
 
 

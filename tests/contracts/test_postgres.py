@@ -43,7 +43,7 @@ class TestPostgresLogStore(LogStoreContract):
     pass
 
 
-class TestPostgresAnswerStore(IdempotencyStoreContract):
+class TestPostgresIdempotencyStore(IdempotencyStoreContract):
     pass
 
 
@@ -55,5 +55,5 @@ class TestPostgresScheduleStore(ScheduleStoreContract):
     pass
 
 
-class TestPostgresNoticeStore(NotificationStoreContract):
+class TestPostgresNotificationStore(NotificationStoreContract):
     pass

@@ -37,7 +37,7 @@ async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
     await backend.close()
 
 
-class TestSqliteStore(StoreContract):
+class TestSqliteRunStore(StoreContract):
     pass
 
 
@@ -61,7 +61,7 @@ class TestSqliteUserStore(UserStoreContract):
     pass
 
 
-class TestSqliteInsight(DiagnosticsContract):
+class TestSqliteDiagnostics(DiagnosticsContract):
     pass
 
 
@@ -81,7 +81,7 @@ class TestSqliteMetricStore(MetricStoreContract):
     pass
 
 
-class TestSqliteAnswerStore(IdempotencyStoreContract):
+class TestSqliteIdempotencyStore(IdempotencyStoreContract):
     pass
 
 
@@ -93,7 +93,7 @@ class TestSqliteScheduleStore(ScheduleStoreContract):
     pass
 
 
-class TestSqliteNoticeStore(NotificationStoreContract):
+class TestSqliteNotificationStore(NotificationStoreContract):
     pass
 
 

@@ -15,7 +15,7 @@ from smartspider.core.schedules import Firing, Outcome, ScheduleRecord, Schedule
 from smartspider.store import audit, statements, tasks
 from smartspider.store.database import Connection, Database, one, row, rows
 from smartspider.store.nodes import leadership
-from smartspider.store.runs import lifecycle
+from smartspider.store.runs import creation, lifecycle
 
 SQL = statements.load("schedules.sql", __package__)
 
@@ -100,7 +100,7 @@ class ScheduledRun(msgspec.Struct, frozen=True):
         if is_only:
             _require_alone(connection, self.schedule.task_id)
         made_by = f"schedule:{self.schedule.id}"
-        return lifecycle.create_run(connection, self.plan, now, self.actor, self.version, started_by=made_by)
+        return creation.create_run(connection, self.plan, now, self.actor, self.version, started_by=made_by)
 
 
 class ScheduleStore:

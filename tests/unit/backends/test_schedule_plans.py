@@ -1,4 +1,4 @@
-"""What keepers and lists ask about schedules, notices and leaders is found by keys."""
+"""Statements about schedules, notifications and the replay of runs use indexes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import replay
+from smartspider.backends.sqlite import frontier
 from smartspider.store import notifications, schedules, tasks
 from smartspider.store.database import rows
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 
 TASKS = ("delete_firings", "delete_schedules", "delete_notifications", "delete_targets")
+REPLAY = ("live_count", "open_count", "open_rows")
 
 
 def statements() -> list[tuple[str, str]]:
     found = []
-    for loaded in (schedules.SQL, notifications.SQL, replay.SQL):
+    for loaded in (schedules.SQL, notifications.SQL):
         found += list(vars(loaded).items())
+    found += [(name, getattr(frontier.SQL, name)) for name in REPLAY]
     return [*found, *((name, getattr(tasks.SQL, name)) for name in TASKS)]
 
 

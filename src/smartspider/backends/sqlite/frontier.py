@@ -245,3 +245,27 @@ class SqlitePermits:
             return gates.permit(connection, spaced, self._db.now()).shifted(self._db.clock_shift())
 
         return await self._db.write(work)
+
+
+class SqliteReplay:
+    """See `interfaces/frontier.py`."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._db = database
+
+    async def is_whole(self, run_id: int) -> bool:
+        """Return whether as many requests are queued, waiting or leased as rows are open."""
+
+        def work(connection: Connection) -> bool:
+            is_open = row(connection, SQL.open_count, (run_id,))
+            return is_open is None or row(connection, SQL.live_count, (run_id,)) == is_open
+
+        return await self._db.read(work)
+
+    async def open_rows(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[int]:
+        """Return ids of open rows of a run that are greater than `after`."""
+        return await self._db.read(
+            lambda connection: [
+                url_id for (url_id,) in rows(connection, SQL.open_rows, (run_id, after, limit))
+            ]
+        )

@@ -18,7 +18,7 @@ from smartspider.store.database import Connection, Database, rows
 from smartspider.store.hosts import robots
 from smartspider.store.nodes import leadership
 from smartspider.store.results.rows import StoredItem
-from smartspider.store.runs import fsck, lifecycle, listing, records
+from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import retry as retries
 from smartspider.store.runs import tuning as settings
 from smartspider.store.runs.fsck import Finding
@@ -74,7 +74,7 @@ class RunStore(ABC):
         """
 
         def work(connection: Connection) -> Run:
-            run_id = lifecycle.create_run(
+            run_id = creation.create_run(
                 connection, plan, self._db.now(), actor, version, is_only=is_only, started_by=started_by
             )
             return lifecycle.read_run(connection, run_id)

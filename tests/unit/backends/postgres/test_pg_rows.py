@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.unit.backends.postgres.hands import leases, started
+from tests.unit.backends.postgres.leases import leases, started
 
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.backends.postgres.hands import leases, started
+from tests.unit.backends.postgres.leases import leases, started
 
 from smartspider.backends.postgres.connection import PostgresConnection, PostgresCursor
 from smartspider.backends.postgres.database import PostgresDatabase

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
-from tests.unit.backends.postgres.hands import leases, started
+from tests.unit.backends.postgres.leases import leases, started
 
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows

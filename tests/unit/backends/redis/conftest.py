@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene
+from tests.unit.backends.redis.scenes import Scene
 
 from smartspider_testing.servers import RedisServer
 

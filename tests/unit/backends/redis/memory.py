@@ -47,7 +47,7 @@ class Row(msgspec.Struct):
 
 
 class MemoryRows:
-    """See `interfaces/open_rows.py`, `presence.py` and `holds.py`."""
+    """See `interfaces/open_rows.py`."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene, urls
+from tests.unit.backends.redis.scenes import Scene, urls
 
 from smartspider.core.errors import LeadershipLost, NotArmed
 from smartspider.core.frontier.lease import Lease, SendWindow

@@ -6,7 +6,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene, urls
+from tests.unit.backends.redis.scenes import Scene, urls
 from tests.unit.keeper.leading import House, Leader
 
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene, place_of, url, urls
+from tests.unit.backends.redis.scenes import Scene, place_of, url, urls
 
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.index import RedisIndex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from tests.unit.backends.redis.grounds import Scene, url, urls
+from tests.unit.backends.redis.scenes import Scene, url, urls
 
 from smartspider.core.frontier.lease import LeaseBatch
 from smartspider.core.frontier.updates import FrontierUpdate

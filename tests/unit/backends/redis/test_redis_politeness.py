@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene, url
+from tests.unit.backends.redis.scenes import Scene, url
 
 from smartspider.core.frontier.lease import Lease, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.unit.backends.redis.grounds import Scene, url, urls
+from tests.unit.backends.redis.scenes import Scene, url, urls
 
 from smartspider.core.frontier.lease import Lease, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate

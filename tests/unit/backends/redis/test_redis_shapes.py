@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene, url, urls
+from tests.unit.backends.redis.scenes import Scene, url, urls
 
 from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.leasing import divide

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
-from tests.unit.backends.redis.grounds import HandClock
+from tests.unit.backends.redis.scenes import HandClock
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.address import read_url

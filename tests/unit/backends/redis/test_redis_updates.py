@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 import pytest
-from tests.unit.backends.redis.grounds import Scene, place_of, url, urls
+from tests.unit.backends.redis.scenes import Scene, place_of, url, urls
 
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.frontier.lease import SendWindow

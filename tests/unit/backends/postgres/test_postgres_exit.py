@@ -1,4 +1,4 @@
-"""Leaving while PostgreSQL does not answer: nobody is kept by a connection that is being opened."""
+"""Exiting while PostgreSQL does not answer: a connection that is being opened does not delay it."""
 
 from __future__ import annotations
 
