@@ -26,7 +26,7 @@ RUN = Run(
     created_at=0.0,
     started_at=100.0,
 )
-STANDING = RunProgress(run=RUN, now=NOW, active_s=100.0, resumed_at=900.0, earlier=None, workers=1, queues=[])
+PROGRESS = RunProgress(run=RUN, now=NOW, active_s=100.0, resumed_at=900.0, earlier=None, workers=1, queues=[])
 GATE = GateStatus(
     host="a.example",
     queued=10,
@@ -60,11 +60,11 @@ WORKER = WorkerRecord(
 )
 
 
-def standing(counters: Counters | None = None, **more: Any) -> RunProgress:
+def progress(counters: Counters | None = None, **more: Any) -> RunProgress:
     """A run that stands so; `run_...` changes the run itself."""
     of_run = {name.removeprefix("run_"): more.pop(name) for name in list(more) if name.startswith("run_")}
     run = msgspec.structs.replace(RUN, counters=counters or RUN.counters, **of_run)
-    return msgspec.structs.replace(STANDING, run=run, **more)
+    return msgspec.structs.replace(PROGRESS, run=run, **more)
 
 
 def gate(**more: Any) -> GateStatus:
@@ -77,9 +77,9 @@ def worker(**more: Any) -> WorkerRecord:
     return msgspec.structs.replace(WORKER, **more)
 
 
-def scene(
+def situation(
     *gates: GateStatus,
-    of: RunProgress = STANDING,
+    of: RunProgress = PROGRESS,
     workers: tuple[WorkerRecord, ...] = (WORKER,),
     concurrency: int = 16,
     **more: Any,

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from tests.unit.services.situations import NOW, gate, scene, standing
+from tests.unit.services.situations import NOW, gate, progress, situation
 
 from smartspider.core.errors import NotArmed, StoreFull, StoreUnavailable
 from smartspider.installation.data_folder import DataFolder
@@ -111,7 +111,7 @@ async def test_a_run_that_fetched_a_moment_ago_does_not_move_if_all_runs_are_blo
     folder: DataFolder,
 ) -> None:
     """What was fetched a moment ago says nothing about now."""
-    of = scene(gate(), of=standing(earlier=ProgressMark(NOW - 30.0, 10)))
+    of = situation(gate(), of=progress(earlier=ProgressMark(NOW - 30.0, 10)))
     assert find_causes(of).moving
     found = await find_blockers(cluster(folder, error=StoreFull("full")))
     view = find_causes(RunSituation(of.activity, of.workers, of.concurrency, found))
@@ -122,7 +122,7 @@ async def test_a_run_that_fetched_a_moment_ago_does_not_move_if_all_runs_are_blo
 
 @pytest.mark.parametrize("state", ["paused", "completed"])
 async def test_the_state_of_the_run_goes_before(folder: DataFolder, state: str) -> None:
-    of = scene(gate(), of=standing(run_state=state))
+    of = situation(gate(), of=progress(run_state=state))
     view = find_causes(
         RunSituation(
             of.activity, of.workers, of.concurrency, await find_blockers(cluster(folder, until=NOW - 1))

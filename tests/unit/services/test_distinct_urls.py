@@ -27,14 +27,14 @@ async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
 
 
 class About:
-    """Estimates that say what they are told, fail, or never answer."""
+    """Estimates that return given numbers, fail, or never respond."""
 
     def __init__(self, about: dict[FilterKey, int], *, fails: bool = False, hangs: bool = False) -> None:
         self._about = about
         self._fails, self._hangs = fails, hangs
 
     async def add(self, keys: Sequence[FilterKey], fingerprints: Sequence[bytes]) -> None:
-        raise AssertionError("nobody who looks notes anything")
+        raise AssertionError("reading records nothing")
 
     async def estimate(self, keys: Sequence[FilterKey]) -> dict[FilterKey, int]:
         if self._fails:
@@ -50,8 +50,8 @@ async def test_distinct_urls_are_returned_where_they_are_counted(
     monkeypatch.setattr(dedup, "WAIT_S", 0.01)
     run = await begin(backend)
     counted = {FilterKey("run", run.id): 7, FilterKey("task", run.task_id): 11}
-    told = await estimate_distinct(FilterStack(estimates=About(counted)), run)
-    assert (told.of_run, told.of_task, told.error) == (7, 11, 0.0081)
+    distinct = await estimate_distinct(FilterStack(estimates=About(counted)), run)
+    assert (distinct.of_run, distinct.of_task, distinct.error) == (7, 11, 0.0081)
     for layers in (
         FilterStack(),
         FilterStack(estimates=About({})),

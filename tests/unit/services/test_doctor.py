@@ -40,7 +40,7 @@ def test_a_package_that_is_needed_only_elsewhere_may_be_missing(monkeypatch: pyt
 
 def test_a_product_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "PRODUCT", "no-such-product")
-    told = DoctorCheck(
+    found = DoctorCheck(
         "no-such-product", is_ok=False, detail="not installed: run `pip install smartspider-crawler`"
     )
-    assert told in check_installation()
+    assert found in check_installation()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.services.situations import NOW, standing
+from tests.unit.services.situations import NOW, progress
 
 from smartspider.core.runs.run import Counters, RunState
 from smartspider.services.runs.progress import Eta, error_rate, eta, min_queue_s, pages_per_s
@@ -15,50 +15,50 @@ def queue(queued: int, delay_s: float = 0.0, opens_in_s: float = 0.0) -> HostQue
 
 
 def test_the_rate_is_that_of_the_last_half_minute() -> None:
-    assert pages_per_s(standing(Counters(total=100, done=40), earlier=ProgressMark(NOW - 30.0, 10))) == 1.0
+    assert pages_per_s(progress(Counters(total=100, done=40), earlier=ProgressMark(NOW - 30.0, 10))) == 1.0
 
 
 def test_a_run_that_went_on_lately_is_measured_from_there() -> None:
     counters = Counters(total=100, done=40)
-    assert pages_per_s(standing(counters, earlier=ProgressMark(NOW - 30.0, 10), resumed_at=NOW - 10.0)) == 3.0
+    assert pages_per_s(progress(counters, earlier=ProgressMark(NOW - 30.0, 10), resumed_at=NOW - 10.0)) == 3.0
 
 
 def test_without_an_earlier_mark_everything_counts() -> None:
-    assert pages_per_s(standing(Counters(total=100, done=40), active_s=20.0, resumed_at=NOW - 20.0)) == 2.0
+    assert pages_per_s(progress(Counters(total=100, done=40), active_s=20.0, resumed_at=NOW - 20.0)) == 2.0
 
 
 def test_the_first_moment_does_not_make_a_run_look_endlessly_fast() -> None:
     counters = Counters(total=9, done=1)
-    assert pages_per_s(standing(counters, active_s=0.001, resumed_at=NOW - 0.001)) == 1.0
+    assert pages_per_s(progress(counters, active_s=0.001, resumed_at=NOW - 0.001)) == 1.0
 
 
 def test_what_was_skipped_is_no_page() -> None:
     counters = Counters(total=100, done=10, missing=5, redirect=5, dead=5, broken=5, skipped=60)
-    assert pages_per_s(standing(counters, earlier=ProgressMark(NOW - 30.0, 0))) == 1.0
+    assert pages_per_s(progress(counters, earlier=ProgressMark(NOW - 30.0, 0))) == 1.0
 
 
 @pytest.mark.parametrize("state", ["queued", "paused", "stopped"])
 def test_a_run_that_rests_is_not_moving_and_has_no_end(state: RunState) -> None:
-    resting = standing(run_state=state, earlier=None)
+    resting = progress(run_state=state, earlier=None)
     assert pages_per_s(resting) == 0.0
     assert eta(resting) == Eta(None, None, None)
 
 
 @pytest.mark.parametrize("state", ["completed", "failed", "cancelled"])
 def test_a_run_that_is_over_tells_its_average_and_needs_no_time(state: RunState) -> None:
-    over = standing(Counters(total=50, done=50), run_state=state, active_s=25.0)
+    over = progress(Counters(total=50, done=50), run_state=state, active_s=25.0)
     assert pages_per_s(over) == 2.0
     assert eta(over) == Eta(0.0, 0.0, 0.0)
 
 
 def test_the_end_is_as_far_as_what_is_open_at_the_rate_of_now() -> None:
     """60 open, 1 a second lately, 0.4 a second in all."""
-    running = standing(Counters(total=100, done=40), earlier=ProgressMark(NOW - 30.0, 10), active_s=100.0)
+    running = progress(Counters(total=100, done=40), earlier=ProgressMark(NOW - 30.0, 10), active_s=100.0)
     assert eta(running) == Eta(60.0, 60.0, 150.0)
 
 
 def test_a_gate_can_be_slower_than_the_run_was() -> None:
-    running = standing(
+    running = progress(
         Counters(total=100, done=40),
         earlier=ProgressMark(NOW - 30.0, 10),
         active_s=40.0,
@@ -68,12 +68,12 @@ def test_a_gate_can_be_slower_than_the_run_was() -> None:
 
 
 def test_a_run_that_did_nothing_yet_only_knows_what_its_gates_need() -> None:
-    idle = standing(Counters(total=60), queues=[queue(60, 1.0, opens_in_s=5.0)])
+    idle = progress(Counters(total=60), queues=[queue(60, 1.0, opens_in_s=5.0)])
     assert eta(idle) == Eta(None, 64.0, None)
 
 
 def test_a_run_that_is_being_stopped_waits_only_for_what_is_in_flight() -> None:
-    stopping = standing(
+    stopping = progress(
         Counters(total=100, done=40),
         run_state="stopping",
         run_in_flight=4,

@@ -1,4 +1,4 @@
-"""A task for people who may look at it but not change it."""
+"""Tasks with their secrets masked."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def test_changes_of_secrets_are_told_without_them() -> None:
     without = {name: value for name, value in SPEC.items() if name != "fetch"}
     for old, new in ((SPEC, after), (after, SPEC), (SPEC, without), (without, SPEC)):
         found = diff_specs(json.dumps(old).encode(), json.dumps(new).encode())
-        told = repr(mask_changes(found))
-        assert not any(secret in told for secret in ("abcdef", "Bearer other", "word", "secret@", "sid=1")), (
-            told
+        text = repr(mask_changes(found))
+        assert not any(secret in text for secret in ("abcdef", "Bearer other", "word", "secret@", "sid=1")), (
+            text
         )
         assert len(mask_changes(found)) == len(found)
     changes = mask_changes(diff_specs(json.dumps(SPEC).encode(), json.dumps(after).encode()))

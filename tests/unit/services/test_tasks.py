@@ -1,4 +1,4 @@
-"""Tasks as they are kept, their history, and what is told of the audit."""
+"""Tasks: storage, history, and audit entries."""
 
 from __future__ import annotations
 

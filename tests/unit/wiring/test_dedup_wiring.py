@@ -88,9 +88,9 @@ async def fleet_at_work(installation: Installation, settings: Settings) -> Async
     bus = build_bus()
     async with open_dedup(installation, settings, bus) as dedup:
         outage = OutageRetry(installation.clock, bus, is_enabled=installation.is_cluster)
-        place = JobFactory(installation, settings, bus, outage=outage, dedup=dedup)
+        factory = JobFactory(installation, settings, bus, outage=outage, dedup=dedup)
         worker = fleet_worker(
-            place, number=0, slots=4, options=WorkerOptions(reclaims=not installation.is_cluster)
+            factory, number=0, slots=4, options=WorkerOptions(reclaims=not installation.is_cluster)
         )
         working = asyncio.create_task(worker.run())
         assert dedup.ledger is not None
@@ -201,15 +201,15 @@ async def test_a_filter_that_knows_more_than_the_store_is_forgotten(
     folder: DataFolder, site: ScriptableSite
 ) -> None:
     """The database was made anew or is an older copy, and what is known of a run is of another one."""
-    run, place = await queue_run(folder, site), filter_location(folder, Settings())
+    run, location = await queue_run(folder, site), filter_location(folder, Settings())
     key, given = FilterKey("run", run.id), fingerprints(0, 5)
     older = FolderBloomFilter(folder.path)
     await older.add(key, given[:1])
-    async with open_filters(place) as layers:
+    async with open_filters(location) as layers:
         assert layers.lossy is not None
         assert await layers.lossy.find_known(key, given) == set(given[:1]), "the entry has a row"
     await older.add(key, given)
-    async with open_filters(place) as layers:
+    async with open_filters(location) as layers:
         assert layers.lossy is not None
         assert await layers.lossy.find_known(key, given) == set()
     older.close()
@@ -276,7 +276,7 @@ async def _check_estimates(installation: Installation, settings: Settings, run: 
 
 
 class Histories:
-    """A store whose history is told by hand."""
+    """A store whose history is set by the test."""
 
     def __init__(self) -> None:
         self.now = "first"

@@ -170,16 +170,16 @@ def test_every_table_and_every_column_of_a_folder_has_its_place_in_a_cluster(
 
 async def test_everything_arrives_as_it_was(order: MigrationRequest) -> None:
     foreseen = await migration.plan_migration(order)
-    told: dict[str, tuple[int, int]] = {}
+    progress: dict[str, tuple[int, int]] = {}
 
     def tell(table: str, rows: int, total: int) -> None:
-        told[table] = (rows, total)
+        progress[table] = (rows, total)
 
     report = await migration.migrate(order, tell)
     assert differences(order) == []
     assert report.tables == {**foreseen.tables, "audit": AUDITED + 1}
-    assert report.copied == report.rows == sum(total for _, total in told.values())
-    assert all(rows == total for rows, total in told.values())
+    assert report.copied == report.rows == sum(total for _, total in progress.values())
+    assert all(rows == total for rows, total in progress.values())
     assert report.is_done
     assert not foreseen.is_done
     assert report.open == 2
@@ -325,14 +325,14 @@ async def test_a_move_that_is_given_up_leaves_the_folder_as_it_was(small: Migrat
 async def test_a_folder_that_stayed_and_changed_moves_to_the_same_store_after_all(
     order: MigrationRequest, place: str
 ) -> None:
-    """What had arrived is of no use and is taken out; nobody could work there, and is told what to do."""
+    """What had arrived is of no use and is taken out; nobody could work there, and is progress what to do."""
     with pytest.raises(Broken):
         await migration.migrate(order, breaking(place, 1))
     failpoints.arm(None)
     await migration.cancel_migration(order.folder, "cli:somebody")
-    with pytest.raises(StoreUnavailable, match="being filled") as told:
+    with pytest.raises(StoreUnavailable, match="being filled") as progress:
         prepare_store(order.store_url)
-    assert "run the same `smartspider move` again" in told.value.hint
+    assert "run the same `smartspider move` again" in progress.value.hint
     execute(order.folder, "UPDATE run SET state = 'completed'; DELETE FROM url WHERE id < 5")
     execute(order.folder, "DELETE FROM meta WHERE name = 'notifications'")
     with pytest.raises(Broken):  # also that may be broken off
