@@ -65,7 +65,7 @@ async def on_postgres(empty_database: str) -> AsyncIterator[Scene]:
     await backend.close()
 
 
-@pytest.fixture(params=["on_sqlite", "on_postgres"])
+@pytest.fixture(params=["on_sqlite", pytest.param("on_postgres", marks=pytest.mark.servers)])
 def scene(request: pytest.FixtureRequest) -> Scene:
     made: Scene = request.getfixturevalue(request.param)
     return made

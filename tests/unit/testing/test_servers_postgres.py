@@ -25,6 +25,8 @@ from smartspider_testing.servers.postgres.client import PostgresRefused
 from smartspider_testing.servers.process import wait_until_gone
 from smartspider_testing.servers.temporary_folder import TemporaryFolder, clear_away
 
+pytestmark = pytest.mark.servers
+
 
 def run(url: str, *statements: str) -> list[tuple[object, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:

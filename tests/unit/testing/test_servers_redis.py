@@ -16,6 +16,8 @@ from smartspider_testing.servers.ports import free_port
 from smartspider_testing.servers.process import wait_until_gone
 from smartspider_testing.servers.redis.client import RedisClient, RedisRefused
 
+pytestmark = pytest.mark.servers
+
 
 def clock_of(server: RedisServer) -> float:
     told = server.command("TIME")

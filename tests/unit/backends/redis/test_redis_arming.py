@@ -120,6 +120,7 @@ async def test_a_restarted_server_is_not_armed_and_its_tokens_grow(own_server: R
     await scene.end()
 
 
+@pytest.mark.servers
 async def test_a_replica_that_took_over_is_not_armed(tmp_path: Path) -> None:
     """Index 2: the marker it copied names another process; nor is the old master when it comes back."""
     with (

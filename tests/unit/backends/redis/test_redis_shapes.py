@@ -48,6 +48,7 @@ async def crawl(scene: Scene, worker: int, run: int, *, want: int) -> Counter[in
     return seen
 
 
+@pytest.mark.servers
 async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
     """Sixteen shards on three masters: everything once, caps and suspects over all of them."""
     with RedisCluster(tmp_path / "cluster", masters=3) as cluster:
@@ -91,6 +92,7 @@ async def test_a_crawl_on_a_redis_cluster(tmp_path: Path) -> None:
         await scene.end()
 
 
+@pytest.mark.servers
 async def test_a_process_that_begins_while_a_master_is_down_waits_for_it(tmp_path: Path) -> None:
     """Everything it hears is an error it knows, and it goes on by itself."""
     with RedisCluster(tmp_path / "cluster", masters=3) as cluster:
@@ -106,6 +108,7 @@ async def test_a_process_that_begins_while_a_master_is_down_waits_for_it(tmp_pat
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.servers
 async def test_a_new_master_is_found_and_waits_for_the_keeper(tmp_path: Path) -> None:
     """Index 2: the calls of before fail in words, and go on when the keeper has loaded the new one."""
     with SentinelGroup(tmp_path / "group") as group:
