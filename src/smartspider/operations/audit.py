@@ -11,7 +11,7 @@ from smartspider.views.params import Cursor, Limit, Param, query
 
 
 class AuditOperations(Operations):
-    """Who did what; a hash chain that shows tampering."""
+    """The audit log, a hash chain that shows tampering."""
 
     @operation(
         "GET", "/api/audit", needs=("audit", "read"), summary="List audit entries", answer="A page of entries"

@@ -89,7 +89,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """How a repeated call with the same Idempotency-Key is answered."""
+    """The answer to a repeated call with the same Idempotency-Key."""
 
     is_secret: bool = False
     """The first answer holds a secret and is not kept: a repeated call is a `Conflict`."""
@@ -107,7 +107,7 @@ class Operation:
     needs: Needs
     summary: str
     answer: str
-    """What a successful answer holds, in a few words."""
+    """The content of a successful answer, in a few words."""
     function: Callable[..., Any]
     tags: tuple[str, ...]
     status: int = 200

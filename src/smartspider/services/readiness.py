@@ -11,7 +11,7 @@ from smartspider.services.runs.blockers import DISK_FULL, NO_WORKER, missing_lea
 from smartspider.views.health import CheckView, ReadyView
 
 FRESH_S = 1.0
-"""How long an answer is reused: the endpoint is open to everyone."""
+"""Time for which an answer is reused: the endpoint is open to everyone."""
 
 CHECK_S = 3.0
 """Time limit of each check."""

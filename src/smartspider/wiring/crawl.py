@@ -22,7 +22,7 @@ from smartspider.wiring.redaction import build_redactor
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
 POLL_S = 0.1
-"""How often to check whether the workers of a killed crawl have released a stopping run."""
+"""Interval of the check whether the workers of a killed crawl have released a stopping run."""
 
 OnReady = Callable[[Callable[[], None]], None]
 """Called with the function that stops the crawl gracefully."""

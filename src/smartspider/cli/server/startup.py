@@ -1,4 +1,4 @@
-"""What the commands that start processes share: options, the first token, addresses and notes."""
+"""Shared by the commands that start processes: options, the first token, addresses and notes."""
 
 from __future__ import annotations
 

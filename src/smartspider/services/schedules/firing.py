@@ -12,7 +12,7 @@ from smartspider.store.schedules import ACTIVE, DueFiring
 from smartspider.taskfile.timing import Backlog, backlog
 
 POLL_S = 5.0
-"""How often to check whether the active run that a queued firing waits for has ended."""
+"""Interval of the check whether the active run that a queued firing waits for has ended."""
 _ATTEMPTS = 5
 
 
