@@ -1,8 +1,8 @@
-"""Check names and folders of the product and the test kit: `check_names.py [--docstrings]`.
+"""Check names and folders of the product and the test kit: `check_names.py`.
 
 - A public class name exists once.
 - A folder holds at most 20 Python files.
-- With `--docstrings`: no docstring begins with a question word or an indefinite pronoun.
+- No docstring begins with a question word or an indefinite pronoun.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ VAGUE = re.compile(r"(What|Who|Whether|How|Somebody|Whoever|Nobody|Those|They)\b
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def main(options: list[str]) -> int:
+def main() -> int:
     """Print every finding; return 0 if there is none."""
-    findings = [*duplicate_classes(SOURCES), *crowded_folders(SOURCES)]
-    if "--docstrings" in options:
-        findings += vague_docstrings(SOURCES)
+    findings = [*duplicate_classes(SOURCES), *crowded_folders(SOURCES), *vague_docstrings(SOURCES)]
     for finding in findings:
         print(finding)
     return 1 if findings else 0
@@ -95,4 +93,4 @@ def shown(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -49,4 +49,4 @@ def test_a_docstring_begins_with_no_question(check: ModuleType, tmp_path: Path, 
 
 
 def test_this_repository_passes(check: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.main([]) == 0, capsys.readouterr().out
+    assert check.main() == 0, capsys.readouterr().out
