@@ -35,6 +35,7 @@ TAGS = {
     "users": "People who sign in.",
     "tokens": "API tokens.",
     "audit": "Who did what; a hash chain that shows tampering.",
+    "search": "Search over all nouns.",
     "operations": "Health, metrics, and the schema of task files.",
 }
 

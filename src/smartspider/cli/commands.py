@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "shell": ("smartspider.cli.crawl.page:shell", "Try rules on a page interactively."),
     "why": ("smartspider.cli.runs.why:why", "Explain why a URL was or was not fetched."),
+    "search": ("smartspider.cli.search:search", "Find anything by name or id."),
     "logs": ("smartspider.cli.logs:logs", "Show and follow log lines."),
     "results": ("smartspider.cli.commands:results", "Show, export and compare the rows of a run."),
     "task": ("smartspider.cli.tasks.task:task", "Manage tasks and their versions."),

@@ -10,8 +10,7 @@ from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import count, format_size, print_line, print_message, printed
 
 if TYPE_CHECKING:
-    from smartspider.views.nodes import Drained, NodeTuned, NodeView, WorkerView
-    from smartspider.views.scaling import ScalingView
+    from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView, WorkerView
 
 NODE = click.argument("name", metavar="NODE|WORKER")
 WORKER = click.option("--worker", "worker_id", type=click.IntRange(1), default=None, help="Only this worker.")

@@ -38,7 +38,7 @@ from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
 from smartspider.views.live import LiveEvent
 from smartspider.views.logs import LogView
-from smartspider.views.nodes import Drained, NodeTuned, NodeView
+from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.notifications import (
     DeliveryView,
     NotificationTargetMade,
@@ -68,8 +68,8 @@ from smartspider.views.runs import (
     StatusView,
     TunedView,
 )
-from smartspider.views.scaling import ScalingView
 from smartspider.views.schedules import Fired, FiringView, PreviewedTimes, ScheduleDetail, ScheduleView
+from smartspider.views.search import SearchHit
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView, VersionLine, VersionView
 
 class SyncTasks:
@@ -154,6 +154,9 @@ class _ServerCalls:
     def get_health(self) -> HealthView: ...
     def get_readiness(self) -> ReadyView: ...
     def get_task_schema(self) -> dict[str, Any]: ...
+
+class _SearchCalls:
+    def search_all(self, q: str, *, limit: int = 20) -> Listed[SearchHit]: ...
 
 class _AuditCalls:
     def list_audit(
@@ -473,6 +476,7 @@ class _RemoteCalls:
 class SyncClient(
     _RemoteCalls,
     _ServerCalls,
+    _SearchCalls,
     _AuditCalls,
     _TokenCalls,
     _UserCalls,

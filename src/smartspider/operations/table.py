@@ -14,12 +14,14 @@ from smartspider.operations.operation import Operation, operations_of
 from smartspider.operations.results import ResultOperations
 from smartspider.operations.runs import RunOperations, TaskRunOperations
 from smartspider.operations.schedules import ScheduleOperations
+from smartspider.operations.search import SearchOperations
 from smartspider.operations.server import ServerOperations
 from smartspider.operations.tasks import TaskOperations
 
 
 class AllOperations(
     ServerOperations,
+    SearchOperations,
     AuditOperations,
     TokenOperations,
     UserOperations,

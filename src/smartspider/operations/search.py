@@ -1,0 +1,34 @@
+"""Search over all nouns."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from smartspider.operations.operation import Operations, operation
+from smartspider.views.listed import Listed
+from smartspider.views.params import query
+from smartspider.views.search import SearchHit
+
+
+class SearchOperations(Operations):
+    """Finds tasks, runs, schedules, hosts, nodes, users and tokens by name or id."""
+
+    @operation(
+        "GET",
+        "/api/search",
+        needs="signed_in",
+        summary="Search by name or id",
+        answer="The hits, by kind",
+    )
+    async def search_all(
+        self,
+        q: Annotated[str, query("The start of a name, or an id.", min_length=1, max_length=200)],
+        *,
+        limit: Annotated[int, query("The largest number of hits of each kind.", ge=1, le=100)] = 20,
+    ) -> Listed[SearchHit]:
+        """Return tasks, hosts and nodes whose name starts with a text, and tasks, runs, schedules, users and
+        tokens with that id or name. Only what the caller may read is searched.
+        """
+        from smartspider.services.search import search
+
+        return Listed(await search(self.services.installation, self.principal, q, limit), None)
