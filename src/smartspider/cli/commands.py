@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schedule": ("smartspider.cli.schedules:schedule", "Schedule runs: cron, interval or once."),
     "notification": (
         "smartspider.cli.notifications:notification",
-        "Manage notifications about runs: webhooks and email.",
+        "Manage notifications about runs: webhooks, email, Slack.",
     ),
     "host": (
         "smartspider.cli.hosts:host",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from smartspider.cli.exit_codes import code_of_findings
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
+from smartspider.core.notifications import ChannelKind
 
 if TYPE_CHECKING:
     from smartspider.views.notifications import (
@@ -53,11 +54,11 @@ def _test_message(tried: TriedView) -> str:
 
 @click.group()
 def notification() -> None:
-    """Manage notifications about runs: webhooks and email."""
+    """Manage notifications about runs: webhooks, email and Slack."""
 
 
 @notification.command()
-@click.argument("kind", type=click.Choice(["webhook", "email"]))
+@click.argument("kind", type=click.Choice(get_args(ChannelKind)))
 @click.argument("address")
 @click.option(
     "--on", "events", multiple=True, type=click.Choice(EVENTS), help="Events to send.  [default: all]"
@@ -68,7 +69,7 @@ def notification() -> None:
 def add(
     kind: Any, address: str, events: tuple[Any, ...], task: str | None, target: Target
 ) -> NotificationTargetMade:
-    """Add a notification target: a URL (signed webhook) or an email address."""
+    """Add a notification target: the URL of a webhook (signed) or of a Slack webhook, or an email address."""
     return target.run(
         lambda operations: operations.create_notification(
             kind=kind, address=address, events=events or EVENTS, task_id=task

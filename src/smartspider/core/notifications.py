@@ -1,4 +1,4 @@
-"""Notifications about runs and about the store, sent to a webhook or by email."""
+"""Notifications about runs and about the store, sent through channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NotificationEvent = Literal[
     "run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned"
 ]
 NOTIFICATION_EVENTS: tuple[NotificationEvent, ...] = get_args(NotificationEvent)
-ChannelKind = Literal["webhook", "email"]
+ChannelKind = Literal["webhook", "email", "slack"]
 
 SET_MAIL = "set SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM where the server is started"
 """The hint for email targets while no mail server is configured."""

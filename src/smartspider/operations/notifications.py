@@ -20,7 +20,7 @@ TARGET = "/api/notifications/{notification_id}"
 
 
 class NotificationOperations(Operations):
-    """Notifications about runs, by webhook or email."""
+    """Notifications about runs, by webhook, email or Slack."""
 
     @operation(
         "GET",
@@ -75,7 +75,7 @@ class NotificationOperations(Operations):
         ] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> NotificationTargetMade:
-        """Send events to a signed webhook or an email address. The answer holds the secret,
+        """Send events to a signed webhook, an email address or Slack. The answer holds the secret,
         only this time.
         """
         from smartspider.services.notifications import targets

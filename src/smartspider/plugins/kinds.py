@@ -140,6 +140,7 @@ CHANNEL: PluginKind[Callable[..., Any]] = PluginKind(
     ("installation",),
     {
         "email": "smartspider.services.notifications.email:EmailChannel",
+        "slack": "smartspider.services.notifications.slack:SlackChannel",
         "webhook": "smartspider.services.notifications.webhook:WebhookChannel",
     },
 )

@@ -7,29 +7,17 @@ import re
 import smtplib
 import ssl
 from email.message import EmailMessage
-from typing import Any
-
-import msgspec
 
 from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
 from smartspider.core.notifications import SET_MAIL, NotificationTarget
 from smartspider.installation.installation import Installation
 from smartspider.installation.mail import MailServer
-from smartspider.services.notifications.notifier import Message
+from smartspider.services.notifications.notifier import Message, describe
 from smartspider.services.notifications.targets import address_invalid
 
 TIMEOUT_S = 10.0
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _ADDRESS = re.compile(r"[^\s@<>,;:\"'()\[\]\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.\-]{0,250}[A-Za-z0-9])?")
-_SUBJECTS = {
-    "run.finished": "finished",
-    "run.failed": "failed",
-    "run.paused": "paused",
-    "run.few_rows": "has far fewer rows than usual",
-    "store.full": "the store is full",
-    "store.returned": "the store accepts writes again",
-    "test": "test",
-}
 
 
 class EmailChannel:
@@ -91,17 +79,11 @@ def _connect(server: MailServer, context: ssl.SSLContext) -> smtplib.SMTP:
 
 def compose_mail(sender: str, recipient: str, message: Message) -> EmailMessage:
     """Return the mail of a message."""
-    content: dict[str, Any] = msgspec.json.decode(message.body)
-    run, store = content.get("run", {}), content.get("store", {})
-    subject = _SUBJECTS.get(content["event"], content["event"])
-    of_run = "" if store else f"{run.get('task', '')}, run {run.get('run_id', '')}: "
+    headline, lines = describe(message)
     mail = EmailMessage()
     mail["From"], mail["To"] = sender, recipient
-    mail["Subject"] = f"SmartSpider: {of_run}{subject}"
+    mail["Subject"] = f"SmartSpider: {headline}"
     mail["X-SmartSpider-Id"] = message.id
     mail["Auto-Submitted"] = "auto-generated"
-    lines = [f"{name}: {value}" for name, value in {**run, **store}.items() if value not in ("", None)]
-    if "usual_items" in content:
-        lines.append(f"usual items: {content['usual_items']:g}")
-    mail.set_content(f"{subject} at {content['at']}\n\n" + "\n".join(lines) + "\n")
+    mail.set_content("\n".join([*lines, ""]))
     return mail

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -15,6 +15,18 @@ from smartspider.plugins.registry import resolve
 
 BACKOFF_S = (30.0, 120.0, 600.0, 2700.0)
 """Pause after each failed attempt; after the last one the notification is given up."""
+
+
+EVENTS = {
+    "run.finished": "finished",
+    "run.failed": "failed",
+    "run.paused": "paused",
+    "run.few_rows": "has far fewer rows than usual",
+    "store.full": "the store is full",
+    "store.returned": "the store accepts writes again",
+    "test": "test",
+}
+"""The words for an event."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -74,6 +86,18 @@ def numbered_message(id_: str, data: bytes) -> Message:
     rest = data.strip()[1:]
     comma = b"" if rest.startswith(b"}") else b","
     return Message(id_, b'{"id":' + msgspec.json.encode(id_) + comma + rest)
+
+
+def describe(message: Message) -> tuple[str, list[str]]:
+    """Return a message in words: a headline, and lines with its details."""
+    content: dict[str, Any] = msgspec.json.decode(message.body)
+    run, store = content.get("run", {}), content.get("store", {})
+    event = EVENTS.get(content["event"], content["event"])
+    of_run = "" if store else f"{run.get('task', '')}, run {run.get('run_id', '')}: "
+    lines = [f"{name}: {value}" for name, value in {**run, **store}.items() if value not in ("", None)]
+    if "usual_items" in content:
+        lines.append(f"usual items: {content['usual_items']:g}")
+    return f"{of_run}{event}", [f"{event} at {content['at']}", "", *lines]
 
 
 def retry_at(clock: Clock, attempts: int) -> float | None:
