@@ -82,7 +82,7 @@ def _keys(connection: Connection, repair: bool) -> list[Finding]:
         return []
     if repair:
         connection.executemany(SQL.drop_key, found)
-    return [Finding("keys", f"{len(found)} keys stand for items that are not there", is_repaired=repair)]
+    return [Finding("keys", f"{len(found)} keys belong to items that do not exist", is_repaired=repair)]
 
 
 def _rejects(connection: Connection, repair: bool) -> list[Finding]:
@@ -103,7 +103,7 @@ def _ended(connection: Connection, repair: bool, now: float) -> list[Finding]:
     for run_id, state in over:
         if repair:
             _end(connection, run_id, state, now)
-        findings.append(Finding("ended", f"run {run_id} is over but has open requests", is_repaired=repair))
+        findings.append(Finding("ended", f"run {run_id} has ended but has open requests", is_repaired=repair))
     return findings
 
 
@@ -136,7 +136,7 @@ def _numbers(connection: Connection, repair: bool) -> list[Finding]:
     if repair:
         connection.executemany(SQL.set_numbers, wrong)
     return [
-        Finding("numbers", f"run {run_id} would number its rows twice", is_repaired=repair)
+        Finding("numbers", f"run {run_id} would use row numbers twice", is_repaired=repair)
         for _, _, run_id in wrong
     ]
 
@@ -160,7 +160,7 @@ def _orphans(connection: Connection, repair: bool) -> list[Finding]:
     if repair:
         connection.executemany(SQL.drop_events, gone)
     return [
-        Finding("events", f"run {run_id} is gone, but not its events", is_repaired=repair)
+        Finding("events", f"run {run_id} is deleted, but not its events", is_repaired=repair)
         for (run_id,) in gone
     ]
 
