@@ -104,7 +104,7 @@ class Bench:
         while got < urls:
             leases = (await self.frontier.lease(1, batch, [RUN])).leases
             got += len(leases)
-            await self.frontier.carry_out(FrontierUpdate(ended=leases))
+            await self.frontier.apply(FrontierUpdate(ended=leases))
             await self.arm()
         spent["lease_and_ack"] = self.server.cpu_s() - before
         spent["all"] = sum(spent.values())
