@@ -81,7 +81,7 @@ def test_a_second_crawl_of_the_same_run_is_refused_and_the_first_goes_on(worksho
         until(lambda: site.fetches() >= 20, "20 fetches")
         for more in ((), ("--fresh",)):
             second = workshop.run("crawl", "task.json", "--json", *more).expect(4)
-            assert "is being crawled by another process" in second.err
+            assert "is in use by another process" in second.err
             assert second.out == ""
         assert first.wait().expect(0).json["state"] == "completed"
         assert graph.problems(workshop.rows()) == []

@@ -56,7 +56,7 @@ def test_a_port_that_is_taken_is_said_and_nothing_is_started(workshop: Workshop)
     with served(workshop, "--workers", "0") as server:
         port = server.url.rpartition(":")[2]
         other = workshop.run("up", "--port", port, "--data", "other").expect(2)
-        assert "cannot be listened on" in other.err
+        assert "cannot listen on" in other.err
         assert not (workshop.folder / "other").exists()
 
 
@@ -74,7 +74,7 @@ def test_a_drained_worker_leaves_and_is_not_replaced(workshop: Workshop) -> None
         until(lambda: bool(server.ask("GET", "/api/nodes").json["items"]), "the worker to join")
         node = server.ask("GET", "/api/nodes").json["items"][0]["node"]
         server.ask("POST", f"/api/nodes/{node}/drain").expect(202)
-        until(lambda: "worker 0 has left" in server.command.err, "the worker to leave")
+        until(lambda: "worker 0 exited as requested" in server.command.err, "the worker to leave")
         assert json.loads(server.ask("GET", "/readyz").expect(503).body)["missing"] == ["workers"]
 
 
