@@ -98,7 +98,7 @@ def test_a_newcomer_sees_what_the_page_shows(
     shell = Shell(workshop)
     _settings(shell, empty_database, empty_redis.url)
     assert "smartspider worker --processes 2 --concurrency 16\n" in "".join(blocks(PAGE, "sh"))
-    staff = [
+    processes = [
         workshop.start("keeper"),
         workshop.start("worker", "--processes", 2, "--concurrency", 16),
     ]
@@ -109,6 +109,6 @@ def test_a_newcomer_sees_what_the_page_shows(
         for shown in shown_in(PAGE):
             shell.must_show(shown)
     assert len(workshop.rows()) == 60
-    for command in staff:
+    for command in processes:
         command.signal(signal.SIGTERM)
         assert command.wait().code == 0, command.err

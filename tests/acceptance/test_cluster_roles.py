@@ -55,9 +55,9 @@ def test_two_addresses_move_a_crawl_to_a_cluster(workshop: Workshop, cluster: Ma
     workshop.run("results", "export", "-o", "rows.jsonl", env=cluster).expect(0)
     assert len(workshop.rows()) == ROWS
     assert applied.json["version"] == 1
-    staff = children_of(up.pid)
+    processes = children_of(up.pid)
     ends(up)
-    assert not any(map(is_running, staff))
+    assert not any(map(is_running, processes))
     assert not [name for name in workshop.files() if name.endswith(".db")], "nothing is kept in files"
 
 

@@ -39,13 +39,13 @@ def test_a_cluster_grows_to_what_the_backlog_wants_and_shrinks_without_losing_or
 ) -> None:
     env = elastic_cluster
     keeper = workshop.start("keeper", "--json", env=env)
-    crew = workshop.start("worker", "--processes", "1-3", "--concurrency", "2", "--json", env=env)
+    workers = workshop.start("worker", "--processes", "1-3", "--concurrency", "2", "--json", env=env)
     greeted(keeper)
-    assert greeted(crew)["most_processes"] == 3
+    assert greeted(workers)["most_processes"] == 3
     with graph_site(PAGES, delay_ms=100.0) as site:
         run_id = start(workshop, graph_task(f"{site.base}/"), env)
-        until(lambda: len(crew.workers()) == 3, "three workers")
-        until(lambda: len(crew.workers()) == 1, f"one worker\n{crew.err}")
+        until(lambda: len(workers.workers()) == 3, "three workers")
+        until(lambda: len(workers.workers()) == 1, f"one worker\n{workers.err}")
 
         def state() -> str:
             shown = workshop.run("run", "list", "--json", env=env).expect(0).json
@@ -54,12 +54,12 @@ def test_a_cluster_grows_to_what_the_backlog_wants_and_shrinks_without_losing_or
         until(lambda: state() == "completed", "the end of the run")
     workshop.run("results", "export", "--run", run_id, "-o", "rows.jsonl", env=env).expect(0)
     assert ChangingGraph(PAGES, seed=1).problems(workshop.rows()) == []
-    assert "workers are wanted" in crew.err
-    assert "starting" in crew.err
-    assert "draining" in crew.err
+    assert "workers are wanted" in workers.err
+    assert "starting" in workers.err
+    assert "draining" in workers.err
     quiet = "0 workers desired, 1 running (1 started by autoscaling): "
     until(lambda: workshop.run("node", "scaling", env=env).expect(0).out.startswith(quiet), quiet)
-    ends(crew)
+    ends(workers)
     ends(keeper)
 
 
@@ -69,7 +69,7 @@ def test_a_gate_that_lets_one_request_through_keeps_it_at_one_worker(workshop: W
     server = Server(workshop, token=TOKEN)
     server.url = str(greeted(up)["url"])
     options = ("--data", "data", "--processes", "0-3", "--concurrency", "1", "--json")
-    crew = workshop.start("worker", *options, env=env)
+    workers = workshop.start("worker", *options, env=env)
     with graph_site(PAGES, delay_ms=5.0) as site:
         task = graph_task(f"{site.base}/")
         task["politeness"] = {"robots": "ignore", "delay_s": 0.6, "per_host": 16, "adaptive": False}
@@ -77,7 +77,7 @@ def test_a_gate_that_lets_one_request_through_keeps_it_at_one_worker(workshop: W
         workshop.write(task)
         workshop.run("task", "apply", "task.json", "--data", "data", env=env).expect(0)
         workshop.run("run", "start", str(task["name"]), "--data", "data", env=env).expect(0)
-        until(lambda: site.fetches() >= 2, f"some pages\n{crew.err}")
+        until(lambda: site.fetches() >= 2, f"some pages\n{workers.err}")
         seen = scaling(server)["at"]
         until(lambda: scaling(server)["at"] != seen and site.fetches() >= 5, "some more")
         told = scaling(server)
@@ -87,8 +87,8 @@ def test_a_gate_that_lets_one_request_through_keeps_it_at_one_worker(workshop: W
         )
         metrics = server.ask("GET", "/metrics").expect(200).body.decode()
         assert "\nsmartspider_workers_desired 1.0\n" in metrics
-        assert crew.err.count("starting") == 1
-    ends(crew)
+        assert workers.err.count("starting") == 1
+    ends(workers)
     ends(up)
 
 

@@ -24,7 +24,7 @@ from smartspider.core.requests import politeness
 from smartspider.demo.process import site_process
 from smartspider.installation.settings import PREFIX, SETTING_NAMES
 from smartspider.services.plans import compile_plan
-from smartspider.services.runs import crawl
+from smartspider.services.runs import choose_run
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.schema import task_schema
@@ -321,7 +321,7 @@ def test_every_command_option_exit_code_and_setting_is_explained() -> None:
                 assert f"`{option}" in section, f"{name} {option}"
     table = text.partition("\n## Exit codes\n")[2].partition("\n## ")[0]
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == set(Exit)
-    assert [key for key in crawl.Summary.__struct_fields__ if f"| `{key}` |" not in text] == []
+    assert [key for key in choose_run.Summary.__struct_fields__ if f"| `{key}` |" not in text] == []
     assert [name for name in SETTING_NAMES if f"`{PREFIX}{name.upper()}`" not in text] == []
 
 

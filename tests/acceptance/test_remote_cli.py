@@ -57,7 +57,7 @@ class Terminal:
         return [json.loads(line) for line in self.run(*arguments, "--json", code=code).out.splitlines()]
 
 
-class Ground:
+class RemoteSetup:
     """A server that runs, a site it may crawl, and both ways to it."""
 
     def __init__(self, workshop: Workshop, server: Server, site: Site) -> None:
@@ -73,7 +73,7 @@ class Ground:
 
 
 @pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteSetup]:
     workshop = Workshop(tmp_path_factory.mktemp("remote") / "here")
     routes: dict[str, Any] = linked({"/": ["/a", "/b"], "/a": [], "/b": []})
     routes["/slow"] = [html("slow", [f"/slow/{number}" for number in range(400)])]
@@ -87,14 +87,14 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     with written_site(workshop.folder, routes=routes, prefixes=prefixes) as site:
         try:
             with served(workshop, "--workers", "1") as server:
-                yield Ground(workshop, server, site)
+                yield RemoteSetup(workshop, server, site)
         finally:
             workshop.close()
 
 
 @pytest.fixture(params=["near", "far"])
-def place(request: pytest.FixtureRequest, ground: Ground) -> Terminal:
-    terminal: Terminal = getattr(ground, request.param)
+def place(request: pytest.FixtureRequest, setup: RemoteSetup) -> Terminal:
+    terminal: Terminal = getattr(setup, request.param)
     return terminal
 
 
@@ -104,12 +104,12 @@ def name(request: pytest.FixtureRequest) -> str:
     return "".join(char if char.isalnum() else "_" for char in request.node.name)[:60]
 
 
-def test_a_task_is_kept_looked_at_and_deleted(ground: Ground, place: Terminal, name: str) -> None:
-    file = ground.workshop.write(title_task(ground.site.url("/")) | {"name": name}, f"{name}.json").name
+def test_a_task_is_kept_looked_at_and_deleted(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    file = setup.workshop.write(title_task(setup.site.url("/")) | {"name": name}, f"{name}.json").name
     made = place.json("task", "apply", file, "--note", "first")
     assert (made["name"], made["version"], made["status"], made["changes"]) == (name, 1, "created", [])
     assert place.run("task", "apply", file).err.startswith(f"task '{name}' unchanged: version 1 (")
-    ground.workshop.write(title_task(ground.site.url("/"), concurrency=3) | {"name": name}, file)
+    setup.workshop.write(title_task(setup.site.url("/"), concurrency=3) | {"name": name}, file)
     assert place.run("task", "apply", file).out == "+ concurrency: 3\n"
     assert place.json("task", "diff", name)["changes"] == [
         {"kind": "added", "path": "concurrency", "after": 3}
@@ -123,16 +123,16 @@ def test_a_task_is_kept_looked_at_and_deleted(ground: Ground, place: Terminal, n
     place.run("task", "show", name, code=3)
 
 
-def test_a_wrong_task_is_refused_by_both_in_the_same_words(ground: Ground) -> None:
-    wrong = title_task(ground.site.url("/"), politness={"delay_s": 1}, limits={"max_pages": "ten"})
-    ground.workshop.write(wrong, "wrong.json")
-    near, far = (one.run("task", "apply", "wrong.json", code=2) for one in (ground.near, ground.far))
+def test_a_wrong_task_is_refused_by_both_in_the_same_words(setup: RemoteSetup) -> None:
+    wrong = title_task(setup.site.url("/"), politness={"delay_s": 1}, limits={"max_pages": "ten"})
+    setup.workshop.write(wrong, "wrong.json")
+    near, far = (one.run("task", "apply", "wrong.json", code=2) for one in (setup.near, setup.far))
     assert near.err == far.err
     assert "did you mean 'politeness'?" in near.err
 
 
-def test_a_run_is_started_and_watched_to_its_end(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(name)
+def test_a_run_is_started_and_watched_to_its_end(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(name)
     events = place.lines("run", "start", name, "--watch")
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
     assert (events[0]["event"], events[-1]["data"]["to"]) == ("run.created", "completed")
@@ -144,25 +144,25 @@ def test_a_run_is_started_and_watched_to_its_end(ground: Ground, place: Terminal
     assert end == f"run {run} completed: 3 pages, 3 items"
 
 
-def test_the_exit_code_of_watching_is_that_of_the_run(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(f"{name}_a", "/bad", retry={"max_attempts": 1})
+def test_the_exit_code_of_watching_is_that_of_the_run(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(f"{name}_a", "/bad", retry={"max_attempts": 1})
     watched = place.run("run", "start", f"{name}_a", "--watch", code=7)
     assert "1 missing, 1 failed" in watched.err
-    ground.keep(f"{name}_b", "/broken", retry={"max_attempts": 1})
+    setup.keep(f"{name}_b", "/broken", retry={"max_attempts": 1})
     place.run("run", "start", f"{name}_b", "--watch", code=6)
     guarded = {"alerts": {"consecutive_failures": 3}, "retry": {"max_attempts": 1}}
-    ground.keep(f"{name}_c", "/failing", **guarded)
+    setup.keep(f"{name}_c", "/failing", **guarded)
     assert "paused (guard: " in place.run("run", "start", f"{name}_c", "--watch", code=6).err
 
 
-def test_a_run_is_steered(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(name, "/slow", concurrency=1)
+def test_a_run_is_steered(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(name, "/slow", concurrency=1)
     started = place.json("run", "start", name, "--set", "limits.max_pages=300")
     run = started["run_id"]
     assert "409" not in place.run("run", "start", name, code=4).err
     other = place.json("run", "start", name, "--overlap")["run_id"]
     assert place.json("run", "cancel", other)["state"] == "cancelled"
-    ground.server.until_state(run, "running")
+    setup.server.until_state(run, "running")
     assert place.json("run", "pause", run)["state"] == "paused"
     assert place.json("run", "stall", run)["causes"][0]["code"]
     tuned = place.run("run", "tune", run, "concurrency=4", "per_host=8", "limits.max_pages=none")
@@ -172,7 +172,7 @@ def test_a_run_is_steered(ground: Ground, place: Terminal, name: str) -> None:
     place.run("run", "tune", run, "concurrency=0", code=2)
     assert place.json("run", "resume", run)["state"] in ("queued", "running")
     assert place.json("run", "stop", run)["state"] in ("stopping", "stopped")
-    ground.server.until_state(run, "stopped")
+    setup.server.until_state(run, "stopped")
     place.run("run", "watch", run, code=130)
     assert place.json("run", "cancel", run)["state"] == "cancelled"
     assert "cancelled" in place.run("run", "resume", run, code=4).err
@@ -180,13 +180,13 @@ def test_a_run_is_steered(ground: Ground, place: Terminal, name: str) -> None:
     assert f"no run {run}" in place.run("run", "show", run, code=3).err
 
 
-def test_what_failed_is_fetched_once_more(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(name, "/bad", retry={"max_attempts": 1})
+def test_what_failed_is_fetched_once_more(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(name, "/bad", retry={"max_attempts": 1})
     run = place.lines("run", "start", name, "--watch", code=7)[0]["run_id"]
     failures = place.json("run", "failures", run)
-    assert [one["url"] for one in failures] == [ground.site.url("/broken")]
+    assert [one["url"] for one in failures] == [setup.site.url("/broken")]
     assert [one["url"] for one in place.json("run", "pages", run, "--state", "missing")] == [
-        ground.site.url("/gone")
+        setup.site.url("/gone")
     ]
     retried = place.json("run", "retry", run)
     assert (retried["run_id"], retried["requests"]) == (run, 1)
@@ -194,11 +194,11 @@ def test_what_failed_is_fetched_once_more(ground: Ground, place: Terminal, name:
     assert place.json("run", "retry", run, "--all")["run_id"] != run
 
 
-def test_both_ways_tell_the_same(ground: Ground, name: str) -> None:
-    ground.keep(name)
-    run = ground.far.lines("run", "start", name, "--watch")[0]["run_id"]
-    ground.near.run("run", "start", name, "--watch")
-    until(lambda: "run.ended" in ground.near.run("logs", "--run", run, "--json").out, "its log to be written")
+def test_both_ways_tell_the_same(setup: RemoteSetup, name: str) -> None:
+    setup.keep(name)
+    run = setup.far.lines("run", "start", name, "--watch")[0]["run_id"]
+    setup.near.run("run", "start", name, "--watch")
+    until(lambda: "run.ended" in setup.near.run("logs", "--run", run, "--json").out, "its log to be written")
     for command in (
         ("task", "show", name),
         ("task", "history", name),
@@ -213,7 +213,7 @@ def test_both_ways_tell_the_same(ground: Ground, name: str) -> None:
         ("results", "rejects", "--run", run),
         ("results", "cleaning", "--run", run),
         ("results", "diff", "--task", name, "--key", "url"),
-        ("why", ground.site.url("/a"), "--run", run),
+        ("why", setup.site.url("/a"), "--run", run),
         ("logs", "--run", run),
         ("logs", "--task", name, "--level", "warning", "--since", "1h"),
         ("audit", "list", "--subject", f"run:{run}"),
@@ -223,9 +223,9 @@ def test_both_ways_tell_the_same(ground: Ground, name: str) -> None:
         ("schedule", "list"),
         ("schedule", "next", "--cron", "0 6 * * *", "--timezone", "Europe/Berlin"),
     ):
-        near, far = (one.run(*command) for one in (ground.near, ground.far))
+        near, far = (one.run(*command) for one in (setup.near, setup.far))
         assert (near.out, near.err) == (far.out, far.err), command
-        near, far = (one.run(*command, "--json") for one in (ground.near, ground.far))
+        near, far = (one.run(*command, "--json") for one in (setup.near, setup.far))
         assert told(near.out) == told(far.out), command
 
 
@@ -238,40 +238,40 @@ def told(text: str) -> Any:
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "csv.gz", "xlsx", "xml"])
-def test_rows_are_exported_to_the_same_files(ground: Ground, name: str, ending: str) -> None:
-    ground.keep(name)
-    run = ground.far.lines("run", "start", name, "--watch")[0]["run_id"]
-    for way, terminal in (("near", ground.near), ("far", ground.far)):
+def test_rows_are_exported_to_the_same_files(setup: RemoteSetup, name: str, ending: str) -> None:
+    setup.keep(name)
+    run = setup.far.lines("run", "start", name, "--watch")[0]["run_id"]
+    for way, terminal in (("near", setup.near), ("far", setup.far)):
         said = terminal.json("results", "export", "-o", f"out/{way}.{ending}", "--run", run)
         assert said == {"run_id": run, "items": 3, "outputs": [f"out/{way}.{ending}"]}
-    near, far = ((ground.workshop.folder / f"out/{way}.{ending}").read_bytes() for way in ("near", "far"))
+    near, far = ((setup.workshop.folder / f"out/{way}.{ending}").read_bytes() for way in ("near", "far"))
     assert len(near) > 20
     assert ending in ("csv.gz", "xlsx") or near == far
 
 
 def test_only_rows_that_changed_are_exported_where_that_is_asked_for(
-    ground: Ground, place: Terminal, name: str
+    setup: RemoteSetup, place: Terminal, name: str
 ) -> None:
-    ground.keep(name)
+    setup.keep(name)
     for _ in range(2):
         place.run("run", "start", name, "--watch")
     for options, rows in (((), 3), (("--only-changes",), 0)):
         place.run("results", "export", "-o", f"{name}.jsonl", "--task", name, *options)
-        assert len(ground.workshop.rows(f"{name}.jsonl")) == rows
+        assert len(setup.workshop.rows(f"{name}.jsonl")) == rows
 
 
-def test_a_server_writes_no_parts_and_a_wrong_name_leaves_nothing(ground: Ground, name: str) -> None:
-    ground.keep(name)
-    ground.far.run("run", "start", name, "--watch")
-    split = ground.far.run("results", "export", "-o", "part.csv", "--split-rows", "1", code=2)
+def test_a_server_writes_no_parts_and_a_wrong_name_leaves_nothing(setup: RemoteSetup, name: str) -> None:
+    setup.keep(name)
+    setup.far.run("run", "start", name, "--watch")
+    split = setup.far.run("results", "export", "-o", "part.csv", "--split-rows", "1", code=2)
     assert "--split-rows" in split.err
-    ground.far.run("results", "export", "-o", "rows.nothing", code=2)
-    ground.far.run("results", "export", "-o", "lost.csv", "--run", "999999", code=3)
-    assert not [path for path in ground.workshop.folder.iterdir() if path.name.startswith(("part", "lost"))]
+    setup.far.run("results", "export", "-o", "rows.nothing", code=2)
+    setup.far.run("results", "export", "-o", "lost.csv", "--run", "999999", code=3)
+    assert not [path for path in setup.workshop.folder.iterdir() if path.name.startswith(("part", "lost"))]
 
 
-def test_a_schedule_is_kept(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(name)
+def test_a_schedule_is_kept(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(name)
     made = place.json("schedule", "add", name, "--cron", "0 6 * * *", "--overlap", "queue", "--grace", "1h")
     assert (made["overlap"], made["misfire_s"], len(made["next_times"])) == ("queue", 3600.0, 5)
     schedule = made["id"]
@@ -293,23 +293,23 @@ def test_a_schedule_is_kept(ground: Ground, place: Terminal, name: str) -> None:
     place.run("schedule", "next", code=2)
 
 
-def test_a_schedule_in_a_task_follows_it(ground: Ground, place: Terminal, name: str) -> None:
+def test_a_schedule_in_a_task_follows_it(setup: RemoteSetup, place: Terminal, name: str) -> None:
     file = f"{name}.json"
     for schedule in ("0 6 * * *", "0 7 * * *", None):
-        task = title_task(ground.site.url("/"), schedule=schedule) | {"name": name}
-        ground.workshop.write(task, file)
+        task = title_task(setup.site.url("/"), schedule=schedule) | {"name": name}
+        setup.workshop.write(task, file)
         place.run("task", "apply", file)
         crons = [one["cron"] for one in place.json("schedule", "list", "--task", name)]
         assert crons == ([] if schedule is None else [schedule])
 
 
-def test_tokens_and_users_are_kept(ground: Ground, place: Terminal, name: str) -> None:
+def test_tokens_and_users_are_kept(setup: RemoteSetup, place: Terminal, name: str) -> None:
     who = f"u{name[-20:]}"
     added = place.json("user", "add", who, "--role", "operator")
     assert (added["name"], added["role"], added["has_password"]) == (who, "operator", False)
     assert place.json("user", "role", who, "viewer")["role"] == "viewer"
     token = place.run("token", "add", f"{who} eyes", "--role", "viewer", "--user", who, "--expires", "1h")
-    eyes = Terminal(ground.workshop, "--server", ground.server.url, "--token", token.out.strip())
+    eyes = Terminal(setup.workshop, "--server", setup.server.url, "--token", token.out.strip())
     eyes.run("run", "list")
     refused = eyes.run("token", "add", "more", "--role", "admin", code=4)
     assert "may not write tokens" in refused.err
@@ -317,15 +317,15 @@ def test_tokens_and_users_are_kept(ground: Ground, place: Terminal, name: str) -
     assert [one["name"] for one in known] == [f"{who} eyes"]
     assert token.out.strip() not in json.dumps(known)
     assert place.json("token", "revoke", known[0]["id"])["revoked_at"]
-    until(lambda: ground.workshop.run("run", "list", *eyes.place).code == 4, "the token to be refused")
+    until(lambda: setup.workshop.run("run", "list", *eyes.place).code == 4, "the token to be refused")
     assert not place.json("user", "disable", who)["enabled"]
     assert place.json("user", "enable", who)["enabled"]
     place.run("user", "delete", who, code=4)
     assert place.json("user", "delete", who, "--yes")["deleted"]
 
 
-def test_a_notice_is_kept_and_tried(ground: Ground, place: Terminal) -> None:
-    made = place.json("notification", "add", "webhook", ground.site.url("/hook"), "--on", "run.failed")
+def test_a_notice_is_kept_and_tried(setup: RemoteSetup, place: Terminal) -> None:
+    made = place.json("notification", "add", "webhook", setup.site.url("/hook"), "--on", "run.failed")
     assert made["events"] == ["run.failed"]
     assert made["secret"].startswith("whsec_")
     tried = place.json("notification", "test", made["id"], code=6)
@@ -348,15 +348,15 @@ def test_the_audit_is_whole(place: Terminal) -> None:
     assert place.run("audit", "list", "--limit", "1").out.count("\n") == 1
 
 
-def test_logs_are_followed(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(name, "/bad", retry={"max_attempts": 1})
-    tail = ground.workshop.start("logs", "-f", "--json", "--task", name, *place.place, env=ENVIRONMENT)
+def test_logs_are_followed(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(name, "/bad", retry={"max_attempts": 1})
+    tail = setup.workshop.start("logs", "-f", "--json", "--task", name, *place.place, env=ENVIRONMENT)
     place.run("run", "start", name, "--watch", code=7)
     place.run("run", "start", name, "--watch", code=7)
 
     def broken() -> list[Any]:
         lines = [json.loads(line) for line in tail.out.splitlines()]
-        return [line["id"] for line in lines if line["url"] == ground.site.url("/broken")]
+        return [line["id"] for line in lines if line["url"] == setup.site.url("/broken")]
 
     until(lambda: len(broken()) >= 2, f"two lines about the broken page\n{tail.err}")
     tail.signal(signal.SIGINT)
@@ -367,9 +367,9 @@ def test_logs_are_followed(ground: Ground, place: Terminal, name: str) -> None:
     assert numbers == sorted(numbers)
 
 
-def test_ctrl_c_leaves_a_run_alone_that_is_watched(ground: Ground, place: Terminal, name: str) -> None:
-    ground.keep(name, "/slow", concurrency=1)
-    watch = ground.workshop.start("run", "start", name, "--watch", *place.place, env=ENVIRONMENT)
+def test_ctrl_c_leaves_a_run_alone_that_is_watched(setup: RemoteSetup, place: Terminal, name: str) -> None:
+    setup.keep(name, "/slow", concurrency=1)
+    watch = setup.workshop.start("run", "start", name, "--watch", *place.place, env=ENVIRONMENT)
     until(lambda: "running" in watch.err, "the run to be seen running")
     watch.signal(signal.SIGINT)
     ended = watch.wait()
@@ -391,24 +391,24 @@ def test_ctrl_c_leaves_a_run_alone_that_is_watched(ground: Ground, place: Termin
     ],
 )
 def test_a_place_that_is_not_there_is_said_so(
-    ground: Ground, options: tuple[str, ...], code: int, said: str
+    setup: RemoteSetup, options: tuple[str, ...], code: int, said: str
 ) -> None:
-    refused = ground.workshop.run("run", "list", *options).expect(code)
+    refused = setup.workshop.run("run", "list", *options).expect(code)
     assert said in refused.err
     assert "Traceback" not in refused.err
 
 
-def test_a_wrong_token_is_refused_and_not_repeated(ground: Ground) -> None:
+def test_a_wrong_token_is_refused_and_not_repeated(setup: RemoteSetup) -> None:
     for token in ("sst_forged_token", ""):
-        env = {"SMARTSPIDER_SERVER": ground.server.url, "SMARTSPIDER_TOKEN": token}
-        refused = ground.workshop.run("run", "list", env=env).expect(4)
+        env = {"SMARTSPIDER_SERVER": setup.server.url, "SMARTSPIDER_TOKEN": token}
+        refused = setup.workshop.run("run", "list", env=env).expect(4)
         assert "try: " in refused.err
         assert not token or token not in refused.err
 
 
-def test_a_profile_is_added_used_and_removed(ground: Ground, tmp_path: Path) -> None:
+def test_a_profile_is_added_used_and_removed(setup: RemoteSetup, tmp_path: Path) -> None:
     shop = Workshop(tmp_path / "elsewhere")
-    url = ground.server.url
+    url = setup.server.url
     forged = ("profile", "add", "far", url, "--token", "-")
     wrong = shop.start_python("-c", PIPED, "forged", *forged).wait()
     assert wrong.code == 4
@@ -432,11 +432,11 @@ def test_a_profile_is_added_used_and_removed(ground: Ground, tmp_path: Path) -> 
     shop.close()
 
 
-def test_who_signs_in_gets_a_token_of_their_own(ground: Ground, tmp_path: Path) -> None:
+def test_who_signs_in_gets_a_token_of_their_own(setup: RemoteSetup, tmp_path: Path) -> None:
     shop = Workshop(tmp_path / "elsewhere")
-    add = ("user", "add", "ann", "--role", "operator", "--password", *ground.far.place)
+    add = ("user", "add", "ann", "--role", "operator", "--password", *setup.far.place)
     shop.start_python("-c", PIPED, WORDS, *add).wait().expect(0)
-    sign_in = ("profile", "add", "far", ground.server.url, "--user", "ann")
+    sign_in = ("profile", "add", "far", setup.server.url, "--user", "ann")
     signed = shop.start_python("-c", PIPED, WORDS, *sign_in)
     assert "as ann (operator)" in signed.wait().expect(0).err
     tokens = shop.run("token", "list", "--json").expect(0).json

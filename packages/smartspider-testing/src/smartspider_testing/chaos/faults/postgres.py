@@ -51,9 +51,9 @@ def forget(cluster: ChaosCluster) -> None:
     cluster.wait_for_share(0.5)
     told = cluster.get_run().done
     cluster.mark_fault()
-    staff = [*cluster.workers, *cluster.keepers]
-    for member in staff:
-        member.kill()
+    processes = [*cluster.workers, *cluster.keepers]
+    for process in processes:
+        process.kill()
     standby.kill()
     cluster.servers.postgres.kill()
     standby.start()
