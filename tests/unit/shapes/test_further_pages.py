@@ -8,24 +8,23 @@ import msgspec
 import pytest
 
 from smartspider.core.errors import NotReadable, TaskInvalid
-from smartspider.core.extraction import Link
-from smartspider.core.page import Page
-from smartspider.core.request import Extras, Request, make_request
-from smartspider.core.rules import (
-    Cursor,
-    HeaderLink,
-    Offset,
-    OlderThan,
-    PageParam,
+from smartspider.core.pages.extraction import Link
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import (
+    CursorPagination,
+    DateCutoff,
+    HeaderLinkPagination,
+    OffsetPagination,
+    PageParamPagination,
     PagePlan,
     Pagination,
-    StopWhen,
+    StopConditions,
 )
-from smartspider.core.traps import TrapGuards
+from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
-from smartspider.extract.document import Document
-from smartspider.extract.link_header import next_target
-from smartspider.extract.pagination import AT_ONCE, goes_on, next_links
+from smartspider.extract.links.pagination import AT_ONCE, find_next_target, has_more_pages, next_links
+from smartspider.extract.parsing.document import Document
 
 ENTRY = "http://h/l?q=a"
 
@@ -38,7 +37,7 @@ def links(
     is_entry: bool = False,
     body: Any = None,
     request: Request | None = None,
-    stop_when: StopWhen = StopWhen(),
+    stop_when: StopConditions = StopConditions(),
     headers: dict[str, str] | None = None,
     max_links: int = 50_000,
 ) -> list[Link]:
@@ -52,8 +51,8 @@ def hrefs(*arguments: Any, **options: Any) -> list[str]:
     return [link.href for link in links(*arguments, **options)]
 
 
-NUMBERS = PageParam("page", 2, 1, 4)
-OFFSETS = Offset("offset", 20, "limit", 60)
+NUMBERS = PageParamPagination("page", 2, 1, 4)
+OFFSETS = OffsetPagination("offset", 20, "limit", 60)
 
 
 def test_page_numbers_are_requested_as_the_contract_says() -> None:
@@ -65,12 +64,12 @@ def test_offsets_are_requested_as_the_contract_says() -> None:
 
 
 def test_an_offset_without_a_limit_parameter_says_nothing_about_it() -> None:
-    assert hrefs(Offset("from", 10)) == [f"{ENTRY}&from=10"]
+    assert hrefs(OffsetPagination("from", 10)) == [f"{ENTRY}&from=10"]
 
 
 def test_a_stop_that_no_step_meets_is_not_overrun() -> None:
-    assert hrefs(PageParam("p", 1, 3, 9)) == [f"{ENTRY}&p={number}" for number in (1, 4, 7)]
-    assert hrefs(Offset("o", 20, None, 19)) == []
+    assert hrefs(PageParamPagination("p", 1, 3, 9)) == [f"{ENTRY}&p={number}" for number in (1, 4, 7)]
+    assert hrefs(OffsetPagination("o", 20, None, 19)) == []
 
 
 def test_all_pages_up_to_the_stop_follow_from_the_first_so_that_a_dead_one_loses_none() -> None:
@@ -80,7 +79,7 @@ def test_all_pages_up_to_the_stop_follow_from_the_first_so_that_a_dead_one_loses
 
 
 def test_a_long_list_is_asked_for_in_parts_and_the_last_pages_of_a_part_lead_on() -> None:
-    long = PageParam("page", 1, 1, 1_000_000)
+    long = PageParamPagination("page", 1, 1, 1_000_000)
     first = hrefs(long)
     assert first == [f"{ENTRY}&page={number}" for number in range(1, AT_ONCE + 1)]
     assert hrefs(long, f"{ENTRY}&page={AT_ONCE - 3}")[-1] == f"{ENTRY}&page={AT_ONCE + 5}"
@@ -88,7 +87,7 @@ def test_a_long_list_is_asked_for_in_parts_and_the_last_pages_of_a_part_lead_on(
 
 
 def test_every_page_of_a_long_list_is_reached_when_seven_of_eight_are_dead() -> None:
-    plan = PageParam("page", 1, 1, 300)
+    plan = PageParamPagination("page", 1, 1, 300)
     known = {ENTRY} | set(hrefs(plan, max_links=20))
     todo = list(known)
     while todo:
@@ -111,11 +110,11 @@ def test_every_page_of_a_long_list_is_reached_when_seven_of_eight_are_dead() -> 
     ],
 )
 def test_without_a_stop_pages_come_one_after_the_other(url: str, asked: str) -> None:
-    assert hrefs(PageParam("page"), url) == [asked]
+    assert hrefs(PageParamPagination("page"), url) == [asked]
 
 
 def test_an_entry_in_the_middle_of_a_list_leads_to_its_begin_and_on() -> None:
-    assert hrefs(PageParam("page"), "http://h/l?page=5", is_entry=True) == [
+    assert hrefs(PageParamPagination("page"), "http://h/l?page=5", is_entry=True) == [
         "http://h/l?page=2",
         "http://h/l?page=6",
     ]
@@ -125,32 +124,38 @@ def test_an_entry_in_the_middle_of_a_list_leads_to_its_begin_and_on() -> None:
 
 
 def test_without_a_stop_a_page_without_items_ends_the_list() -> None:
-    assert hrefs(PageParam("page"), found=0) == []
-    assert hrefs(Offset("offset", 20), found=0) == []
+    assert hrefs(PageParamPagination("page"), found=0) == []
+    assert hrefs(OffsetPagination("offset", 20), found=0) == []
 
 
 @pytest.mark.parametrize(
     ("pagination", "is_open"),
-    [(PageParam("p"), True), (Offset("o", 1), True), (NUMBERS, False), (HeaderLink(), False)],
+    [
+        (PageParamPagination("p"), True),
+        (OffsetPagination("o", 1), True),
+        (NUMBERS, False),
+        (HeaderLinkPagination(), False),
+    ],
 )
 def test_an_empty_page_ends_what_has_no_other_end_and_what_the_task_says(
     pagination: Pagination, is_open: bool
 ) -> None:
-    assert goes_on(PagePlan("a", pagination=pagination), 0) is not is_open
-    assert goes_on(PagePlan("a", pagination=pagination), 1)
-    assert not goes_on(PagePlan("a", pagination=pagination, stop_when=StopWhen(empty=True)), 0)
+    assert has_more_pages(PagePlan("a", pagination=pagination), 0) is not is_open
+    assert has_more_pages(PagePlan("a", pagination=pagination), 1)
+    assert not has_more_pages(PagePlan("a", pagination=pagination, stop_when=StopConditions(empty=True)), 0)
 
 
 @pytest.mark.parametrize(
-    "stop_when", [StopWhen(empty=True), StopWhen(seen=True), StopWhen(older_than=OlderThan("d", 1.0))]
+    "stop_when",
+    [StopConditions(empty=True), StopConditions(seen=True), StopConditions(older_than=DateCutoff("d", 1.0))],
 )
-def test_a_list_that_may_end_early_is_not_asked_for_ahead(stop_when: StopWhen) -> None:
+def test_a_list_that_may_end_early_is_not_asked_for_ahead(stop_when: StopConditions) -> None:
     assert hrefs(NUMBERS, is_entry=True, stop_when=stop_when) == [f"{ENTRY}&page=2"]
     assert hrefs(NUMBERS, f"{ENTRY}&page=2", stop_when=stop_when) == [f"{ENTRY}&page=3"]
     assert hrefs(NUMBERS, f"{ENTRY}&page=4", stop_when=stop_when) == []
 
 
-QUERY_CURSOR = Cursor("meta.next", "cursor")
+QUERY_CURSOR = CursorPagination("meta.next", "cursor")
 
 
 @pytest.mark.parametrize(
@@ -168,20 +173,22 @@ def test_a_cursor_replaces_the_one_before() -> None:
 @pytest.mark.parametrize("body", [{"meta": {"next": None}}, {"meta": {"next": ""}}, {"meta": {}}, {}, [1], 3])
 def test_a_list_ends_where_no_cursor_is_given(body: Any) -> None:
     assert hrefs(QUERY_CURSOR, body=body) == []
-    assert hrefs(Cursor("meta.next", "c", "body"), body=body) == []
+    assert hrefs(CursorPagination("meta.next", "c", "body"), body=body) == []
 
 
 def test_the_same_cursor_twice_in_a_row_ends_the_list() -> None:
     assert hrefs(QUERY_CURSOR, "http://h/l?cursor=c%2F1", body={"meta": {"next": "c/1"}}) == []
     request = make_request("http://h/l", extras=Extras("POST", (), b'{"c":"x"}'))
-    assert links(Cursor("n", "c", "body"), "http://h/l", request=request, body={"n": "x"}) == []
+    assert links(CursorPagination("n", "c", "body"), "http://h/l", request=request, body={"n": "x"}) == []
 
 
 def test_a_cursor_goes_into_the_body_and_the_rest_of_the_request_stays() -> None:
     extras = Extras("POST", (("X-Key", "k"),), b'{"query":"q","variables":{"first":2}}', {"shop": 1})
     request = make_request("http://h/graphql", page="list", priority=4, depth=2, extras=extras)
     body = {"data": {"end": "c2"}}
-    (link,) = links(Cursor("data.end", "variables.after", "body"), request.url, request=request, body=body)
+    (link,) = links(
+        CursorPagination("data.end", "variables.after", "body"), request.url, request=request, body=body
+    )
     assert (link.href, link.page, link.priority, link.is_pagination) == (request.url, "list", 4, True)
     assert link.extras == Extras(
         "POST",
@@ -192,14 +199,14 @@ def test_a_cursor_goes_into_the_body_and_the_rest_of_the_request_stays() -> None
 
 
 def test_a_cursor_for_the_body_of_a_request_without_one_makes_a_post() -> None:
-    (link,) = links(Cursor("n", "c", "body"), body={"n": 2})
+    (link,) = links(CursorPagination("n", "c", "body"), body={"n": 2})
     assert (link.extras.method, link.extras.body) == ("POST", b'{"c":2}')
 
 
 def test_a_body_that_cannot_take_the_cursor_is_told() -> None:
     request = make_request("http://h/l", extras=Extras("POST", (), b"[1]"))
-    with pytest.raises(NotReadable, match=r"cannot be put at .a\.b."):
-        links(Cursor("n", "a.b", "body"), "http://h/l", request=request, body={"n": 2})
+    with pytest.raises(NotReadable, match=r"'a\.b'"):
+        links(CursorPagination("n", "a.b", "body"), "http://h/l", request=request, body={"n": 2})
 
 
 def test_a_cursor_on_a_page_that_is_not_json_is_told() -> None:
@@ -211,13 +218,13 @@ def test_a_cursor_on_a_page_that_is_not_json_is_told() -> None:
 
 
 def test_a_cursor_whose_function_does_not_fit_the_answer_ends_the_list() -> None:
-    assert links(Cursor("sort(n)", "c"), body={"n": 5}) == []
+    assert links(CursorPagination("sort(n)", "c"), body={"n": 5}) == []
 
 
 @pytest.mark.parametrize(("expr", "what"), [("meta.", "position 5"), ("nex(a)", "there is no function nex")])
 def test_a_cursor_that_is_no_expression_is_refused_with_its_place(expr: str, what: str) -> None:
     with pytest.raises(TaskInvalid) as caught:
-        compile_pages({"l": PagePlan("l", pagination=Cursor(expr, "c"))}, TrapGuards())
+        compile_pages({"l": PagePlan("l", pagination=CursorPagination(expr, "c"))}, TrapGuards())
     (problem,) = caught.value.problems
     assert problem.path == "pages.l.pagination.expr"
     assert what in problem.message
@@ -225,7 +232,7 @@ def test_a_cursor_that_is_no_expression_is_refused_with_its_place(expr: str, wha
 
 def test_after_a_redirect_the_landing_page_goes_on_but_a_body_stays_where_it_was_sent() -> None:
     page = Page("http://h/new?q=a", 200, {}, b"{}", "utf-8", 0.0, hops=(ENTRY,))
-    plan = PagePlan("default", pagination=PageParam("page"))
+    plan = PagePlan("default", pagination=PageParamPagination("page"))
     for extras, url in ((Extras(), page.url), (Extras("POST", (), b"x"), ENTRY)):
         request = make_request(ENTRY, extras=extras)
         (link,) = next_links(plan, page, request, Document(page, request), 1)
@@ -250,16 +257,18 @@ def test_after_a_redirect_the_landing_page_goes_on_but_a_body_stays_where_it_was
     ],
 )
 def test_the_link_header_is_read_as_the_rfc_has_it(header: str, target: str | None) -> None:
-    assert next_target(header) == target
+    assert find_next_target(header) == target
 
 
 @pytest.mark.parametrize("part", ["<", '"', "<a>;", ";", ",", '<a>; rel="', "\\"])
 def test_a_hostile_link_header_costs_little(part: str) -> None:
-    assert next_target(part * 1_000_000) is None
+    assert find_next_target(part * 1_000_000) is None
 
 
 def test_the_target_of_a_link_header_is_relative_to_the_page_and_not_to_its_base() -> None:
     headers = {"link": "<?page=2>; rel=next"}
-    assert hrefs(HeaderLink(), "http://h/api/l?page=1", headers=headers) == ["http://h/api/l?page=2"]
-    assert hrefs(HeaderLink(), headers={"link": "<http://[>; rel=next"}) == []
-    assert hrefs(HeaderLink()) == []
+    assert hrefs(HeaderLinkPagination(), "http://h/api/l?page=1", headers=headers) == [
+        "http://h/api/l?page=2"
+    ]
+    assert hrefs(HeaderLinkPagination(), headers={"link": "<http://[>; rel=next"}) == []
+    assert hrefs(HeaderLinkPagination()) == []

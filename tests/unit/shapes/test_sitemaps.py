@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.extraction import Extraction
-from smartspider.core.page import Page
-from smartspider.core.request import make_request
-from smartspider.core.rules import PagePlan, SitemapPlan
-from smartspider.extract.lastmod import latest_moment
-from smartspider.extract.sitemap import MAX_NESTING, read_sitemap_page
+from smartspider.core.pages.extraction import Extraction
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import PagePlan, SitemapPlan
+from smartspider.core.requests.request import make_request
+from smartspider.extract.links.sitemap import MAX_NESTING, parse_latest_time, read_sitemap_page
 from smartspider.fetch.robots_file import RobotsFile
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -212,12 +211,12 @@ def test_a_whole_sitemap_that_is_too_old_is_not_asked_for() -> None:
     ],
 )
 def test_a_date_lasts_as_long_as_it_is_vague(text: str, moment: str) -> None:
-    assert latest_moment(text) == datetime.fromisoformat(moment).timestamp()
+    assert parse_latest_time(text) == datetime.fromisoformat(moment).timestamp()
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "9999-99", "0000", "1" * 100, "9999"])
 def test_what_is_no_date_is_none(text: str) -> None:
-    assert latest_moment(text) is None
+    assert parse_latest_time(text) is None
 
 
 def test_links_beyond_the_limit_are_counted() -> None:
