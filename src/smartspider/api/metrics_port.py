@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from smartspider.api.exposition import MEDIA_TYPE, render_metrics
 from smartspider.api.problems import render_problem
+from smartspider.api.prometheus import MEDIA_TYPE, render_metrics
 from smartspider.api.server import build_server
 from smartspider.core.errors import SettingInvalid
 from smartspider.views.problem import ProblemView

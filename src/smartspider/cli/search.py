@@ -22,7 +22,7 @@ def _print_hits(hits: list[SearchHit]) -> None:
 
 @click.command()
 @click.argument("text")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Hits of each kind.")
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Hits per kind.")
 @with_target
 @printed(_print_hits)
 def search(text: str, limit: int, target: Target) -> list[SearchHit]:

@@ -19,7 +19,7 @@ from smartspider.core.requests.recrawl import PageVersion, page_version
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
-from smartspider.engine.verdicts import Reading
+from smartspider.engine.retry_or_close import Reading
 from smartspider.interfaces.event_bus import EventBus
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.pipeline import Pipeline

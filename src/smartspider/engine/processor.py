@@ -19,7 +19,7 @@ from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.link_filter import ChildRequests
 from smartspider.engine.permits import GatePermit
-from smartspider.engine.verdicts import Reading, judge
+from smartspider.engine.retry_or_close import Reading, judge
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Fetcher
 

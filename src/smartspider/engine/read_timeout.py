@@ -11,7 +11,7 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.engine.processor import Reader
-from smartspider.engine.verdicts import Reading
+from smartspider.engine.retry_or_close import Reading
 
 LONGEST_S = 20.0
 """Well below the duration of a lease, which is not renewed meanwhile."""

@@ -10,7 +10,7 @@ from aiohttp_socks import ProxyConnector
 
 from smartspider.core.errors import ProxyFailed
 from smartspider.core.requests.addresses import AddressPolicy
-from smartspider.fetch.guard import CheckedResolver
+from smartspider.fetch.private_addresses import CheckedResolver
 
 MAX_HEADER_BYTES = 65_536
 MAX_HEADERS = 256

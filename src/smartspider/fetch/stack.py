@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.guard import GuardLayer
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
+from smartspider.fetch.private_addresses import GuardLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
-from smartspider.fetch.robots import RobotsLayer, RobotsPolicy
 from smartspider.fetch.robots_file import MAX_BYTES
+from smartspider.fetch.robots_policy import RobotsLayer, RobotsPolicy
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Fetcher, Transport
 from smartspider.interfaces.robots_cache import RobotsCache

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -25,21 +25,24 @@ from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.open_rows import OpenRows
 from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.store.access.users import UserStore
-from smartspider.store.audit import AuditLog
-from smartspider.store.diagnostics.store import Diagnostics
-from smartspider.store.events import EventFeed
-from smartspider.store.hosts.store import HostStore
-from smartspider.store.idempotency import IdempotencyStore
-from smartspider.store.logs.store import LogStore
-from smartspider.store.metrics import MetricStore
+from smartspider.store.database import Database
 from smartspider.store.nodes.leadership import SqlLeadership
-from smartspider.store.nodes.scaling import ScalingStore
-from smartspider.store.notifications import NotificationStore
-from smartspider.store.results.store import ResultStore
 from smartspider.store.runs.store import RunStore
-from smartspider.store.schedules import ScheduleStore
-from smartspider.store.tasks import TaskStore
+
+if TYPE_CHECKING:
+    from smartspider.store.access.users import UserStore
+    from smartspider.store.audit import AuditLog
+    from smartspider.store.diagnostics.store import Diagnostics
+    from smartspider.store.events import EventFeed
+    from smartspider.store.hosts.store import HostStore
+    from smartspider.store.idempotency import IdempotencyStore
+    from smartspider.store.logs.store import LogStore
+    from smartspider.store.metrics import MetricStore
+    from smartspider.store.nodes.scaling import ScalingStore
+    from smartspider.store.notifications import NotificationStore
+    from smartspider.store.results.store import ResultStore
+    from smartspider.store.schedules import ScheduleStore
+    from smartspider.store.tasks import TaskStore
 
 NO_KEY = "SMARTSPIDER_MASTER_KEY is not set; all machines of a cluster need the same key"
 KEY_HINT = "create one with `openssl rand -hex 32` and give it to every api and keeper"
@@ -86,25 +89,13 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     path: Path
     """The folder for files of this machine: logs, exports, locks."""
     settings: Settings = Settings()
+    database: Database
     store: RunStore
     frontier: Frontier
     ledger: Ledger
-    tasks: TaskStore
-    results: ResultStore
-    audit: AuditLog
     workers: WorkerRegistry
-    hosts: HostStore
-    events: EventFeed
-    logs: LogStore
-    metrics: MetricStore
-    users: UserStore
-    idempotency: IdempotencyStore
     permits: Permits
-    diagnostics: Diagnostics
-    schedules: ScheduleStore
     leadership: SqlLeadership
-    notifications: NotificationStore
-    scaling: ScalingStore
     demand: Demand
     stored_urls: StoredUrls
     """Lookups of stored URLs, which confirm what a URL filter reports."""
@@ -127,6 +118,97 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def is_cluster(self) -> bool:
         """True if several machines share store and frontier; files in `path` are this machine's alone."""
         return self.remote_frontier is not None
+
+    @cached_property
+    def tasks(self) -> TaskStore:
+        """Tasks and their versions."""
+        from smartspider.store.tasks import TaskStore
+
+        return TaskStore(self.database)
+
+    @cached_property
+    def results(self) -> ResultStore:
+        """Rows of runs."""
+        from smartspider.store.results.store import ResultStore
+
+        return ResultStore(self.database)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        """The audit log."""
+        from smartspider.store.audit import AuditLog
+
+        return AuditLog(self.database)
+
+    @cached_property
+    def hosts(self) -> HostStore:
+        """Hosts and their gates."""
+        from smartspider.store.hosts.store import HostStore
+
+        return HostStore(self.database)
+
+    @cached_property
+    def events(self) -> EventFeed:
+        """Events of runs."""
+        from smartspider.store.events import EventFeed
+
+        return EventFeed(self.database)
+
+    @cached_property
+    def logs(self) -> LogStore:
+        """Log lines."""
+        from smartspider.store.logs.store import LogStore
+
+        return LogStore(self.database)
+
+    @cached_property
+    def metrics(self) -> MetricStore:
+        """Totals for monitoring."""
+        from smartspider.store.metrics import MetricStore
+
+        return MetricStore(self.database)
+
+    @cached_property
+    def users(self) -> UserStore:
+        """Users, tokens and sessions."""
+        from smartspider.store.access.users import UserStore
+
+        return UserStore(self.database)
+
+    @cached_property
+    def idempotency(self) -> IdempotencyStore:
+        """Answers to calls with an Idempotency-Key."""
+        from smartspider.store.idempotency import IdempotencyStore
+
+        return IdempotencyStore(self.database)
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """Progress of runs and details of requests."""
+        from smartspider.store.diagnostics.store import Diagnostics
+
+        return Diagnostics(self.database)
+
+    @cached_property
+    def schedules(self) -> ScheduleStore:
+        """Schedules and their firings."""
+        from smartspider.store.schedules import ScheduleStore
+
+        return ScheduleStore(self.database)
+
+    @cached_property
+    def notifications(self) -> NotificationStore:
+        """Notification targets and the outbox."""
+        from smartspider.store.notifications import NotificationStore
+
+        return NotificationStore(self.database)
+
+    @cached_property
+    def scaling(self) -> ScalingStore:
+        """The desired number of workers."""
+        from smartspider.store.nodes.scaling import ScalingStore
+
+        return ScalingStore(self.database)
 
     @cached_property
     def policy(self) -> AddressPolicy:

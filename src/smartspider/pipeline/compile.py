@@ -11,11 +11,11 @@ from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.bound_steps import BoundStep, ExtraFieldStep, FieldsStep, WholeItemStep
 from smartspider.pipeline.cleaning_log import CleaningLog
+from smartspider.pipeline.column_shapes import ColumnShape, ColumnTable, make_table, shape_after, table_after
 from smartspider.pipeline.paths import Path, parse_path
 from smartspider.pipeline.pipeline import RuleStepChain, StepPipeline
 from smartspider.pipeline.step_builder import BuiltStep, build_step, field_name_problems
 from smartspider.pipeline.steps.fields import UniqueStep
-from smartspider.pipeline.table import ColumnShape, ColumnTable, make_table, shape_after, table_after
 from smartspider.pipeline.value_step import ConfiguredStep, checked_apply
 
 Steps = tuple[dict[str, Any], ...]

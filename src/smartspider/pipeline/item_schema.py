@@ -7,9 +7,9 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.core.runs.plan import Plan
+from smartspider.pipeline.column_shapes import ColumnShape
 from smartspider.pipeline.columns import row_table, rule_shape
 from smartspider.pipeline.compile import FindStep, StepCompiler
-from smartspider.pipeline.table import ColumnShape
 
 _TYPES: dict[ColumnKind, dict[str, Any]] = {
     "text": {"type": "string"},

@@ -1,100 +1,109 @@
 """Search over all nouns.
 
-Tasks, hosts and nodes are found by the start of their names, all but hosts and nodes by their ids, users by name.
+Tasks, hosts and nodes are found by the start of their names; tasks, runs, schedules, users and tokens by id;
+users by name as well. Every look-up is by key and bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from urllib.parse import quote
 
+import msgspec
+
 from smartspider.core.access import Area, Principal
 from smartspider.core.errors import NotFound
-from smartspider.core.runs.run import Run
-from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
 from smartspider.services.nodes import list_nodes
-from smartspider.store.hosts.store import HostRecord
-from smartspider.views.search import SearchHit, SearchKind
+from smartspider.views.search import SearchHit
 
-AREAS: dict[SearchKind, Area] = {
-    "task": "tasks",
-    "run": "runs",
-    "schedule": "schedules",
-    "host": "hosts",
-    "node": "nodes",
-    "user": "users",
-    "token": "tokens",
-}
+
+class SearchQuery(msgspec.Struct, frozen=True):
+    """What is searched for, and on whose behalf. `id` is the text as a number, if it is one."""
+
+    installation: Installation
+    principal: Principal
+    text: str
+    id: int | None
+    limit: int
 
 
 async def search(installation: Installation, principal: Principal, text: str, limit: int) -> list[SearchHit]:
     """Return up to `limit` hits of each kind that the principal may read, exact ids first."""
-    found: list[SearchHit] = []
     wanted = text.strip()
-    for kind, area in AREAS.items():
+    query = SearchQuery(installation, principal, wanted, int(wanted) if is_id(wanted) else None, limit)
+    found: dict[str, SearchHit] = {}
+    for area, hits in _KINDS:
         if wanted and principal.may(area, "read"):
-            hits = [hit async for hit in _hits(installation, principal, kind, wanted, limit)]
-            found += {hit.path: hit for hit in hits}.values()
-    return found
-
-
-async def _hits(
-    installation: Installation, principal: Principal, kind: SearchKind, text: str, limit: int
-) -> AsyncIterator[SearchHit]:
-    """Yield the hits of one kind; every look-up is by key and bounded."""
-    id_ = int(text) if is_id(text) else None
-    match kind:
-        case "task":
             with suppress(NotFound):
-                if id_ is not None and not (task := await installation.tasks.get(id_)).is_deleted:
-                    yield _task(task)
-            for task in await installation.tasks.find_named(text, limit=limit):
-                yield _task(task)
-        case "run":
-            with suppress(NotFound):
-                if id_ is not None:
-                    yield _run(await installation.store.get_run(id_))
-        case "schedule":
-            with suppress(NotFound):
-                if id_ is not None:
-                    schedule = await installation.schedules.get(id_)
-                    task = await installation.tasks.get(schedule.task_id)
-                    yield SearchHit(kind, str(id_), f"schedule {id_}", task.name, f"/api/schedules/{id_}")
-        case "host":
-            with suppress(NotFound):
-                yield _host(await installation.hosts.get(text.lower()))
-            for host in await installation.hosts.find(after=text.lower(), limit=limit):
-                if host.host.startswith(text.lower()):
-                    yield _host(host)
-        case "node":
-            for node in await list_nodes(installation):
-                if node.node.startswith(text):
-                    workers = f"{len(node.workers)} workers"
-                    yield SearchHit(kind, node.node, node.node, workers, f"/api/nodes/{quote(node.node)}")
-        case "user":
-            with suppress(NotFound):
-                user = await installation.users.get_user(text if id_ is None else id_)
-                yield SearchHit(kind, str(user.id), user.name, user.role, f"/api/users/{user.id}")
-        case "token":
-            with suppress(NotFound):
-                if id_ is not None and principal.owns(
-                    (token := await installation.users.get_token(id_)).actor
-                ):
-                    yield SearchHit(kind, str(token.id), token.name, token.role, f"/api/tokens/{token.id}")
+                async for hit in hits(query):
+                    found.setdefault(hit.path, hit)
+    return list(found.values())
 
 
-def _task(task: TaskRecord) -> SearchHit:
-    return SearchHit("task", str(task.id), task.name, f"version {task.version}", f"/api/tasks/{task.id}")
+async def _tasks(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    tasks = await query.installation.tasks.find_named(query.text, limit=query.limit)
+    if query.id is not None:
+        with suppress(NotFound):
+            tasks.insert(0, await query.installation.tasks.get(query.id))
+    for task in tasks:
+        if not task.is_deleted:
+            detail = f"version {task.version}"
+            yield SearchHit("task", str(task.id), task.name, detail, f"/api/tasks/{task.id}")
 
 
-def _run(run: Run) -> SearchHit:
-    detail = f"{run.task_name}, {run.state}"
-    return SearchHit("run", str(run.id), f"run {run.id}", detail, f"/api/runs/{run.id}")
+async def _runs(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    if query.id is not None:
+        run = await query.installation.store.get_run(query.id)
+        detail = f"{run.task_name}, {run.state}"
+        yield SearchHit("run", str(run.id), f"run {run.id}", detail, f"/api/runs/{run.id}")
 
 
-def _host(host: HostRecord) -> SearchHit:
-    detail = f"{host.delay_s:g} s between requests"
-    return SearchHit("host", host.host, host.host, detail, f"/api/hosts/{quote(host.host)}")
+async def _schedules(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    if query.id is not None:
+        one = await query.installation.schedules.get(query.id)
+        task = await query.installation.tasks.get(one.task_id)
+        yield SearchHit("schedule", str(one.id), f"schedule {one.id}", task.name, f"/api/schedules/{one.id}")
+
+
+async def _hosts(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    start = query.text.lower()
+    hosts = await query.installation.hosts.find(after=start, limit=query.limit)
+    with suppress(NotFound):
+        hosts.insert(0, await query.installation.hosts.get(start))
+    for host in hosts:
+        if host.host.startswith(start):
+            detail = f"{host.delay_s:g} s between requests"
+            yield SearchHit("host", host.host, host.host, detail, f"/api/hosts/{quote(host.host)}")
+
+
+async def _nodes(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    for one in await list_nodes(query.installation):
+        if one.node.startswith(query.text):
+            detail = f"{len(one.workers)} workers"
+            yield SearchHit("node", one.node, one.node, detail, f"/api/nodes/{quote(one.node)}")
+
+
+async def _users(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    user = await query.installation.users.get_user(query.text if query.id is None else query.id)
+    yield SearchHit("user", str(user.id), user.name, user.role, f"/api/users/{user.id}")
+
+
+async def _tokens(query: SearchQuery) -> AsyncIterator[SearchHit]:
+    if query.id is not None:
+        token = await query.installation.users.get_token(query.id)
+        if query.principal.owns(token.actor):
+            yield SearchHit("token", str(token.id), token.name, token.role, f"/api/tokens/{token.id}")
+
+
+_KINDS: tuple[tuple[Area, Callable[[SearchQuery], AsyncIterator[SearchHit]]], ...] = (
+    ("tasks", _tasks),
+    ("runs", _runs),
+    ("schedules", _schedules),
+    ("hosts", _hosts),
+    ("nodes", _nodes),
+    ("users", _users),
+    ("tokens", _tokens),
+)

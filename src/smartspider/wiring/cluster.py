@@ -30,20 +30,7 @@ from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock
 from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.installation.settings import Settings
-from smartspider.store.access.users import UserStore
-from smartspider.store.audit import AuditLog
-from smartspider.store.diagnostics.store import Diagnostics
-from smartspider.store.events import EventFeed
-from smartspider.store.hosts.store import HostStore
-from smartspider.store.idempotency import IdempotencyStore
-from smartspider.store.logs.store import LogStore
-from smartspider.store.metrics import MetricStore
-from smartspider.store.nodes.scaling import ScalingStore
-from smartspider.store.notifications import NotificationStore
 from smartspider.store.requests import SqlStoredUrls
-from smartspider.store.results.store import ResultStore
-from smartspider.store.schedules import ScheduleStore
-from smartspider.store.tasks import TaskStore
 from smartspider.wiring import fault_injection
 
 
@@ -100,27 +87,15 @@ def _installation(
     health = PostgresHealth(database)
     return Installation(
         path=path,
+        database=database,
         store=PostgresStore(database, frontier),
         frontier=frontier,
         ledger=ClusterLedger(PostgresLedger(database), frontier),
-        tasks=TaskStore(database),
-        results=ResultStore(database),
-        audit=AuditLog(database),
         workers=PostgresWorkerRegistry(database),
-        hosts=HostStore(database),
-        events=EventFeed(database),
-        logs=LogStore(database),
-        metrics=MetricStore(database),
-        users=UserStore(database),
-        idempotency=IdempotencyStore(database),
         check_writable=health.check_writable,
         check_room=health.check_room,
         permits=RedisPermits(frontier),
-        diagnostics=Diagnostics(database),
-        schedules=ScheduleStore(database),
         leadership=leadership,
-        notifications=NotificationStore(database),
-        scaling=ScalingStore(database),
         demand=RedisDemand(shards, leadership.now),
         stored_urls=SqlStoredUrls(database),
         remote_frontier=RemoteFrontier(

@@ -97,9 +97,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def test_what_stands_beside_a_secret_stays() -> None:
-    text = Redactor().text(
-        f"GET http://u:{CANARY}@h.example/a?page=2&token={CANARY}&sort=x failed: http 503"
-    )
+    text = Redactor().text(f"GET http://u:{CANARY}@h.example/a?page=2&token={CANARY}&sort=x failed: http 503")
     assert text == "GET http://[redacted]@h.example/a?page=2&token=[redacted]&sort=x failed: http 503"
 
 

@@ -39,7 +39,7 @@ SLOTS = 4
 PAGES = {"/": [f"/{number}" for number in range(24)]}
 
 
-class Desk:
+class Bench:
     """A worker whose ledger is slow or refuses, and whose frontier counts what it gave."""
 
     def __init__(self, folder: DataFolder, *, concurrency: int) -> None:
@@ -127,89 +127,89 @@ def folder(tmp_path: Path) -> Iterator[DataFolder]:
 
 
 @asynccontextmanager
-async def working(desk: Desk, folder: DataFolder) -> AsyncIterator[None]:
-    await folder.store.create_run(desk.plan)
-    worker = desk.worker()
+async def working(bench: Bench, folder: DataFolder) -> AsyncIterator[None]:
+    await folder.store.create_run(bench.plan)
+    worker = bench.worker()
     task = asyncio.create_task(worker.run())
     try:
         yield
     finally:
-        desk.is_open.set()
+        bench.is_open.set()
         worker.stop()
         await task
 
 
-async def at_the_second_settle(desk: Desk) -> None:
+async def at_the_second_settle(bench: Bench) -> None:
     """The links of the entry are known; the pages behind them are in hand, and the store takes its time."""
     async with asyncio.timeout(30):
-        await desk.settling.wait()
-        await desk.site.until(lambda: desk.site.fetched.total() > 1)
-        desk.is_open.clear()
-        desk.settling.clear()
-        await desk.settling.wait()
+        await bench.settling.wait()
+        await bench.site.until(lambda: bench.site.fetched.total() > 1)
+        bench.is_open.clear()
+        bench.settling.clear()
+        await bench.settling.wait()
 
 
 async def test_slots_work_on_other_pages_while_theirs_are_stored(folder: DataFolder) -> None:
-    desk = Desk(folder, concurrency=64)
-    async with working(desk, folder):
-        await at_the_second_settle(desk)
-        assert SLOTS < desk.held <= 2 * SLOTS
-        desk.is_open.set()
-        run = await desk.until_over()
+    bench = Bench(folder, concurrency=64)
+    async with working(bench, folder):
+        await at_the_second_settle(bench)
+        assert SLOTS < bench.held <= 2 * SLOTS
+        bench.is_open.set()
+        run = await bench.until_over()
     assert (run.state, run.counters.done) == ("completed", 25)
-    assert set(desk.site.fetched.values()) == {1}
-    assert desk.most <= 2 * SLOTS
+    assert set(bench.site.fetched.values()) == {1}
+    assert bench.most <= 2 * SLOTS
 
 
 async def test_nothing_more_is_taken_while_the_store_refuses(folder: DataFolder) -> None:
-    desk = Desk(folder, concurrency=64)
-    async with working(desk, folder):
-        await at_the_second_settle(desk)
-        desk.is_refusing = True
-        asked = desk.asked
-        desk.is_open.set()
+    bench = Bench(folder, concurrency=64)
+    async with working(bench, folder):
+        await at_the_second_settle(bench)
+        bench.is_refusing = True
+        asked = bench.asked
+        bench.is_open.set()
         for _ in range(3):
-            desk.settling.clear()
+            bench.settling.clear()
             async with asyncio.timeout(30):
-                await desk.settling.wait()
-        assert desk.asked == asked
-        desk.is_refusing = False
-        assert (await desk.until_over()).counters.done == 25
-    assert desk.most <= 2 * SLOTS
+                await bench.settling.wait()
+        assert bench.asked == asked
+        bench.is_refusing = False
+        assert (await bench.until_over()).counters.done == 25
+    assert bench.most <= 2 * SLOTS
 
 
 async def test_what_is_finished_is_stored_though_no_more_can_be_had(folder: DataFolder) -> None:
-    desk = Desk(folder, concurrency=64)
-    async with working(desk, folder):
-        await at_the_second_settle(desk)
-        desk.is_away = True
-        desk.is_open.set()
+    bench = Bench(folder, concurrency=64)
+    async with working(bench, folder):
+        await at_the_second_settle(bench)
+        bench.is_away = True
+        bench.is_open.set()
         async with asyncio.timeout(30):
-            while desk.held:  # noqa: ASYNC110 - nobody tells
+            while bench.held:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.005)
-        desk.is_away = False
-        assert (await desk.until_over()).counters.done == 25
+        bench.is_away = False
+        assert (await bench.until_over()).counters.done == 25
 
 
 async def test_a_run_that_gives_no_more_than_there_are_slots_is_not_asked_twice_each_time(
     folder: DataFolder,
 ) -> None:
-    desk = Desk(folder, concurrency=SLOTS)
-    desk.options = WorkerOptions(leases_ahead=True, refresh_s=60.0)
-    async with working(desk, folder):
+    bench = Bench(folder, concurrency=SLOTS)
+    bench.options = WorkerOptions(leases_ahead=True, refresh_s=60.0)
+    async with working(bench, folder):
         async with asyncio.timeout(30):
-            await desk.site.until(lambda: desk.site.fetched.total() == 25)
-        asked = desk.asked
-    assert desk.most <= SLOTS
+            await bench.site.until(lambda: bench.site.fetched.total() == 25)
+        asked = bench.asked
+    assert bench.most <= SLOTS
     assert asked <= 25 + 2
 
 
 async def test_nothing_is_leased_ahead_of_a_slow_store(folder: DataFolder) -> None:
     """What is in hand stays bounded by the slots, however long the store takes."""
-    desk = Desk(folder, concurrency=16)
-    desk.options = WorkerOptions(leases_ahead=True, refresh_s=0.001, quick_s=0.01)
-    desk.takes_s = 0.03
-    async with working(desk, folder):
-        run = await desk.until_over()
+    bench = Bench(folder, concurrency=16)
+    bench.options = WorkerOptions(leases_ahead=True, refresh_s=0.001, quick_s=0.01)
+    bench.takes_s = 0.03
+    async with working(bench, folder):
+        run = await bench.until_over()
     assert run.counters.done == 25
-    assert desk.most <= SLOTS
+    assert bench.most <= SLOTS

@@ -17,8 +17,8 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
+from smartspider.engine.retry_or_close import Reading
 from smartspider.engine.runtime import LocalBus
-from smartspider.engine.verdicts import Reading
 
 URL = "http://h.example/a"
 ITEMS: list[Item] = [{"name": "x"}]

@@ -10,7 +10,7 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request, make_request
 from smartspider.engine.read_timeout import ReadTimeout
-from smartspider.engine.verdicts import Reading
+from smartspider.engine.retry_or_close import Reading
 
 URL = "http://h.example/"
 ENDLESS = re.compile(r"(a+)+$")

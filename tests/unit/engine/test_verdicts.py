@@ -16,8 +16,8 @@ from smartspider.core.frontier.verdict import Close, HostNews, RetryLater
 from smartspider.core.pages.extraction import Item, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
-from smartspider.core.requests.retry import RetryPolicy
-from smartspider.engine.verdicts import REACTIONS, ROBOTS_HOLD_S, Judgement, Reading, judge
+from smartspider.core.requests.retry_policy import RetryPolicy
+from smartspider.engine.retry_or_close import REACTIONS, ROBOTS_HOLD_S, Judgement, Reading, judge
 
 NOW = 1_700_000_000.0
 POLICY = RetryPolicy(max_attempts=4, backoff_s=1.0, max_backoff_s=300.0)

@@ -20,7 +20,7 @@ from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import Request, make_request
-from smartspider.core.requests.retry import RetryPolicy
+from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan, RunLimits
 from smartspider.core.runs.run import Run

@@ -9,7 +9,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from smartspider.core.errors import PrivateAddress, SmartSpiderError
 from smartspider.core.requests.addresses import AddressPolicy, is_private
-from smartspider.fetch.guard import CheckedResolver
+from smartspider.fetch.private_addresses import CheckedResolver
 
 CLOSED = AddressPolicy()
 

@@ -12,8 +12,8 @@ from smartspider.core.errors import ConnectionDropped, PrivateAddress, RobotsDis
 from smartspider.core.pages.page import header_forbids_follow
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.robots import KEEP_S, KEEP_UNAVAILABLE_S, RobotsPolicy
 from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
+from smartspider.fetch.robots_policy import KEEP_S, KEEP_UNAVAILABLE_S, RobotsPolicy
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
 

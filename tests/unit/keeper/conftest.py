@@ -7,11 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.unit.keeper.leading import House, Leader
+from tests.unit.keeper.leading import ClusterHarness, Leader
 
-from smartspider.backends.sqlite.frontier import SqlitePermits
+from smartspider.backends.sqlite.frontier import SqlitePermits, SqliteReplay
 from smartspider.backends.sqlite.health import SqliteHealth
-from smartspider.backends.sqlite.replay import SqliteReplay
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.extraction import Item
 from smartspider.core.schedules import ScheduleRecord
@@ -22,11 +21,7 @@ from smartspider.installation.settings import Settings
 from smartspider.interfaces.index import LAPSE_S
 from smartspider.keeper.frontier.filling import FillSizes
 from smartspider.services.schedules.schedules import sync_task_schedule
-from smartspider.store.diagnostics.store import Diagnostics
-from smartspider.store.hosts.store import HostStore
-from smartspider.store.idempotency import IdempotencyStore
 from smartspider.store.nodes.leadership import SqlLeadership
-from smartspider.store.notifications import NotificationStore
 from smartspider.store.requests import SqlStoredUrls
 from smartspider.taskfile.load import parse_schedule, parse_task
 from smartspider.taskfile.model.task import task_spec
@@ -46,27 +41,15 @@ def installation_of(backend: SqliteBackend, settings: Settings = Settings(allow_
     return Installation(
         path=backend.folder,
         settings=settings,
+        database=database,
         store=backend.store,
         frontier=backend.frontier,
         ledger=backend.ledger,
-        tasks=backend.tasks,
-        results=backend.results,
-        audit=backend.audit,
         workers=backend.workers,
-        hosts=HostStore(database),
-        events=backend.events,
-        logs=backend.logs,
-        metrics=backend.metrics,
-        users=backend.users,
-        idempotency=IdempotencyStore(database),
         check_writable=health.check_writable,
         check_room=health.check_room,
         permits=SqlitePermits(database),
-        diagnostics=Diagnostics(database),
-        schedules=backend.schedules,
         leadership=SqlLeadership(database),
-        notifications=NotificationStore(database),
-        scaling=backend.scaling,
         demand=backend.demand,
         stored_urls=SqlStoredUrls(database),
         replay=SqliteReplay(database),
@@ -74,7 +57,7 @@ def installation_of(backend: SqliteBackend, settings: Settings = Settings(allow_
     )
 
 
-class Desk:
+class Harness:
     """What the tests about schedules do over and over."""
 
     def __init__(self, backend: SqliteBackend) -> None:
@@ -132,25 +115,25 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
     backend = SqliteBackend(tmp_path, ManualClock(START))
-    desk = Desk(backend)
-    await desk.lead()
-    yield desk
+    harness = Harness(backend)
+    await harness.lead()
+    yield harness
     assert await backend.store.fsck() == []
     await backend.close()
 
 
 @pytest.fixture
-async def house(empty_redis: RedisServer) -> AsyncIterator[House]:
-    house = House(empty_redis.url)
-    yield house
-    await house.close()
+async def cluster(empty_redis: RedisServer) -> AsyncIterator[ClusterHarness]:
+    cluster = ClusterHarness(empty_redis.url)
+    yield cluster
+    await cluster.close()
 
 
-async def leading(house: House, sizes: FillSizes = FillSizes()) -> Leader:
+async def leading(cluster: ClusterHarness, sizes: FillSizes = FillSizes()) -> Leader:
     """A leader that has led for a while."""
-    leader = Leader(house, "one", sizes)
+    leader = Leader(cluster, "one", sizes)
     await leader.lead()
     await leader.tend()
     await leader.pass_time(LAPSE_S + 1)
@@ -158,5 +141,5 @@ async def leading(house: House, sizes: FillSizes = FillSizes()) -> Leader:
 
 
 @pytest.fixture
-async def leader(house: House) -> Leader:
-    return await leading(house)
+async def leader(cluster: ClusterHarness) -> Leader:
+    return await leading(cluster)

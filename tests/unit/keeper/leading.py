@@ -111,7 +111,7 @@ class LoadedRows(MemoryRows):
 class Leader:
     """One keeper and what it does about the frontier."""
 
-    def __init__(self, scene: House, name: str, sizes: FillSizes = FillSizes()) -> None:
+    def __init__(self, scene: ClusterHarness, name: str, sizes: FillSizes = FillSizes()) -> None:
         self.scene = scene
         self.name = name
         self.index = scene.index
@@ -148,13 +148,13 @@ class Leader:
             await duty.do(self.term)
 
     async def pass_time(self, seconds: float, step_s: float = 0.5) -> None:
-        """Keep house while time goes by."""
+        """Keep cluster while time goes by."""
         for _ in range(round(seconds / step_s)):
             await self.scene.clock.advance(step_s)
             await self.tend()
 
 
-class House:
+class ClusterHarness:
     """A frontier, its store, and leaders for it."""
 
     def __init__(self, url: str, *, cap: int = CAP) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.keeper.conftest import Desk
+from tests.unit.keeper.conftest import Harness
 
 from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationTarget
@@ -43,28 +43,30 @@ class Disk:
 
 
 @pytest.fixture
-async def disk(desk: Desk) -> Disk:
-    add = desk.installation.notifications.add_target
+async def disk(harness: Harness) -> Disk:
+    add = harness.installation.notifications.add_target
     await add("webhook", "http://all/", ["store.full", "store.returned"], task_id=None, actor="ann")
     await add("webhook", "http://runs/", ["run.failed"], task_id=None, actor="ann")
     return Disk()
 
 
-def watching(desk: Desk, disk: Disk) -> WatchDiskSpace:
-    one = desk.installation
-    return WatchDiskSpace(disk.check_room, one.store, one.notifications, disk.deliver, desk.clock)
+def watching(harness: Harness, disk: Disk) -> WatchDiskSpace:
+    one = harness.installation
+    return WatchDiskSpace(disk.check_room, one.store, one.notifications, disk.deliver, harness.clock)
 
 
-async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(desk: Desk, disk: Disk) -> None:
-    await desk.task()
-    plan = await newest_plan(desk.installation, await desk.backend.tasks.get("shop"))
-    run = await desk.backend.store.create_run(plan, version=1)
-    duty = watching(desk, disk)
+async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(
+    harness: Harness, disk: Disk
+) -> None:
+    await harness.task()
+    plan = await newest_plan(harness.installation, await harness.backend.tasks.get("shop"))
+    run = await harness.backend.store.create_run(plan, version=1)
+    duty = watching(harness, disk)
     await duty.do(TERM)
     disk.error = StoreFull("the store takes no writes: disk full")
     for _ in range(3):
         await duty.do(TERM)
-        await desk.clock.advance(2.0)
+        await harness.clock.advance(2.0)
     disk.error = None
     for _ in range(3):
         await duty.do(TERM)
@@ -77,20 +79,20 @@ async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(desk: 
     assert full["id"] != returned["id"]
 
 
-async def test_a_notification_that_failed_is_delivered_again(desk: Desk, disk: Disk) -> None:
-    duty = watching(desk, disk)
+async def test_a_notification_that_failed_is_delivered_again(harness: Harness, disk: Disk) -> None:
+    duty = watching(harness, disk)
     disk.error, disk.brings = StoreFull("full"), False
     await duty.do(TERM)
     disk.brings = True
     await duty.do(TERM)
     assert disk.brought == []
-    await desk.clock.advance(BACKOFF_S[0])
+    await harness.clock.advance(BACKOFF_S[0])
     await duty.do(TERM)
     assert [one["event"] for one in disk.told] == ["store.full"]
 
 
-async def test_a_store_that_does_not_answer_is_neither_full_nor_well(desk: Desk, disk: Disk) -> None:
-    duty = watching(desk, disk)
+async def test_a_store_that_does_not_answer_is_neither_full_nor_well(harness: Harness, disk: Disk) -> None:
+    duty = watching(harness, disk)
     for error in (StoreUnavailable("away"), StoreFull("full"), StoreUnavailable("away"), StoreFull("full")):
         disk.error = error
         with suppress(StoreUnavailable):
@@ -98,8 +100,8 @@ async def test_a_store_that_does_not_answer_is_neither_full_nor_well(desk: Desk,
     assert [one["event"] for one in disk.told] == ["store.full"]
 
 
-async def test_it_can_be_read_in_a_mail(desk: Desk, disk: Disk) -> None:
-    duty = watching(desk, disk)
+async def test_it_can_be_read_in_a_mail(harness: Harness, disk: Disk) -> None:
+    duty = watching(harness, disk)
     disk.error = StoreFull("the store takes no writes: disk full")
     await duty.do(TERM)
     message = compose_mail("from@x", "to@x", disk.brought[0][1])

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.unit.backends.redis.grounds import url, urls
+from tests.unit.backends.redis.scenes import url, urls
 from tests.unit.keeper.conftest import leading
-from tests.unit.keeper.leading import House, Leader
+from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.backends.redis.shards import Call
 from smartspider.core.frontier.updates import FrontierUpdate, RunControl, RunLoad
@@ -19,56 +19,60 @@ from smartspider.keeper.frontier.filling import FillSizes
 from smartspider.keeper.frontier.loads import REPAIR_S
 
 
-async def test_a_new_run_is_handed_out_as_soon_as_it_was_told(house: House, leader: Leader) -> None:
-    run_id = house.rows.add_run(urls(3))
-    assert await house.take(run_id) == []
+async def test_a_new_run_is_handed_out_as_soon_as_it_was_told(
+    cluster: ClusterHarness, leader: Leader
+) -> None:
+    run_id = cluster.rows.add_run(urls(3))
+    assert await cluster.take(run_id) == []
     await leader.telling.do(leader.term)
     await leader.filling.do(leader.term)
-    assert len(await house.take(run_id)) == 3
+    assert len(await cluster.take(run_id)) == 3
 
 
-async def test_a_run_that_is_opened_again_is_offered_again(house: House, leader: Leader) -> None:
+async def test_a_run_that_is_opened_again_is_offered_again(cluster: ClusterHarness, leader: Leader) -> None:
     """As by a retry: it had no control while it was over."""
-    run_id = house.rows.add_run(urls(2))
+    run_id = cluster.rows.add_run(urls(2))
     await leader.tend()
-    leases = await house.take(run_id)
+    leases = await cluster.take(run_id)
     for lease in leases:
-        house.rows.rows[lease.url_id].state = "dead"
-    await house.frontier.release(leases)
-    house.rows.change(run_id, state="failed")
+        cluster.rows.rows[lease.url_id].state = "dead"
+    await cluster.frontier.release(leases)
+    cluster.rows.change(run_id, state="failed")
     await leader.tend()
-    assert await house.queued(run_id) == 0
+    assert await cluster.queued(run_id) == 0
     for lease in leases:
-        house.rows.rows[lease.url_id].state = "open"
-    house.rows.change(run_id, state="running")
+        cluster.rows.rows[lease.url_id].state = "open"
+    cluster.rows.change(run_id, state="running")
     await leader.tend()
-    assert len(await house.take(run_id)) == 2
+    assert len(await cluster.take(run_id)) == 2
 
 
-async def test_knobs_and_states_are_told_when_they_change(house: House, leader: Leader) -> None:
-    run_id = house.rows.add_run(urls(9))
+async def test_knobs_and_states_are_told_when_they_change(cluster: ClusterHarness, leader: Leader) -> None:
+    run_id = cluster.rows.add_run(urls(9))
     await leader.tend()
-    house.rows.change(run_id, concurrency=2)
+    cluster.rows.change(run_id, concurrency=2)
     await leader.telling.do(leader.term)
-    assert len(await house.take(run_id)) == 2
-    house.rows.change(run_id, concurrency=9, state="paused")
+    assert len(await cluster.take(run_id)) == 2
+    cluster.rows.change(run_id, concurrency=9, state="paused")
     await leader.telling.do(leader.term)
-    assert await house.take(run_id) == []
-    house.rows.change(run_id, state="running")
+    assert await cluster.take(run_id) == []
+    cluster.rows.change(run_id, state="running")
     await leader.telling.do(leader.term)
-    assert len(await house.take(run_id)) == 7
+    assert len(await cluster.take(run_id)) == 7
 
 
-async def test_what_was_read_first_never_follows_what_was_read_later(house: House, leader: Leader) -> None:
+async def test_what_was_read_first_never_follows_what_was_read_later(
+    cluster: ClusterHarness, leader: Leader
+) -> None:
     """A list of runs that was long on its way does not drop the run that came meanwhile."""
-    house.rows.frozen_at = "controls"
+    cluster.rows.frozen_at = "controls"
     slow = asyncio.create_task(leader.telling.do(leader.term))
-    await house.rows.reached.wait()
-    run_id = house.rows.add_run(urls(3))
+    await cluster.rows.reached.wait()
+    run_id = cluster.rows.add_run(urls(3))
     await leader.tend()
-    house.rows.thawed.set()
+    cluster.rows.thawed.set()
     await slow
-    assert len(await house.take(run_id)) == 3
+    assert len(await cluster.take(run_id)) == 3
 
 
 @pytest.mark.parametrize(
@@ -90,129 +94,137 @@ def test_concurrency_is_divided_among_shards_with_work(
 
 
 async def test_the_head_of_a_lane_is_filled_until_all_of_it_was_handed_out(
-    house: House, leader: Leader
+    cluster: ClusterHarness, leader: Leader
 ) -> None:
     """Rule 5: only the head is there; what is beyond it stays in the store, best first."""
-    size = 5 * house.cap
-    run_id = house.rows.add_run([url(f"p{number}", priority=number % 3) for number in range(size)])
+    size = 5 * cluster.cap
+    run_id = cluster.rows.add_run([url(f"p{number}", priority=number % 3) for number in range(size)])
     await leader.tend()
-    assert await house.queued(run_id) == house.cap
+    assert await cluster.queued(run_id) == cluster.cap
     order = []
-    while leases := await house.take(run_id, want=house.cap):
+    while leases := await cluster.take(run_id, want=cluster.cap):
         order += [lease.request.priority for lease in leases]
         for lease in leases:
-            house.rows.rows[lease.url_id].state = "done"
-        await house.frontier.apply(FrontierUpdate(ended=leases))
+            cluster.rows.rows[lease.url_id].state = "done"
+        await cluster.frontier.apply(FrontierUpdate(ended=leases))
         await leader.pass_time(1.0)
-        assert await house.queued(run_id) <= house.cap
+        assert await cluster.queued(run_id) <= cluster.cap
     assert order == sorted(order, reverse=True)
     assert len(order) == size
 
 
-async def test_a_lane_whose_best_rows_are_all_held_is_looked_at_further(house: House) -> None:
+async def test_a_lane_whose_best_rows_are_all_held_is_looked_at_further(cluster: ClusterHarness) -> None:
     """Those are leased or wait for a retry; what comes after them must not."""
-    leader = await leading(house, FillSizes(head=house.cap))
-    run_id = house.rows.add_run(urls(3 * house.cap))
+    leader = await leading(cluster, FillSizes(head=cluster.cap))
+    run_id = cluster.rows.add_run(urls(3 * cluster.cap))
     await leader.tend()
-    held = await house.take(run_id, want=house.cap)
-    assert len(held) == house.cap
+    held = await cluster.take(run_id, want=cluster.cap)
+    assert len(held) == cluster.cap
     more: list[object] = []
     for _ in range(4):
         await leader.pass_time(1.0)
-        more += await house.take(run_id, want=house.cap)
-    assert len(more) == house.cap * 2
+        more += await cluster.take(run_id, want=cluster.cap)
+    assert len(more) == cluster.cap * 2
 
 
-async def test_a_large_run_is_offered_lane_by_lane(house: House) -> None:
+async def test_a_large_run_is_offered_lane_by_lane(cluster: ClusterHarness) -> None:
     """Its rows are not all gone through before it starts."""
     assert FillSizes().whole_run >= 10 * FillSizes().head
-    leader = await leading(house, FillSizes(whole_run=30, piece=10))
+    leader = await leading(cluster, FillSizes(whole_run=30, piece=10))
     rows = [url(f"p{number}", host=f"h{host}.example") for number in range(30) for host in range(4)]
-    run_id = house.rows.add_run(rows)
+    run_id = cluster.rows.add_run(rows)
     await leader.tend()
-    assert house.rows.asked["places_after"] == 3
-    assert house.rows.asked["heads"] == 1
-    assert await house.queued(run_id) == 4 * house.cap
+    assert cluster.rows.asked["places_after"] == 3
+    assert cluster.rows.asked["heads"] == 1
+    assert await cluster.queued(run_id) == 4 * cluster.cap
 
 
-async def test_short_lanes_are_offered_many_at_a_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_short_lanes_are_offered_many_at_a_time(
+    cluster: ClusterHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A host with one request costs no statement and no call of its own."""
     sizes = FillSizes(whole_run=10, piece=10, lanes=2, most_lanes=16, rows=40)
-    leader = await leading(house, sizes)
+    leader = await leading(cluster, sizes)
     hosts = [f"h{number:02}.example" for number in range(50)]
     rows = [url("x", host=host) for host in hosts]
     rows += [url(f"p{number}", host=host) for number in range(30) for host in ("x.example", "y.example")]
-    run_id = house.rows.add_run(rows)
+    run_id = cluster.rows.add_run(rows)
     calls: list[str] = []
-    one_round = house.shards.round
+    one_round = cluster.shards.round
 
     async def counted(sent: Sequence[Call]) -> list[Any]:
         calls.extend(call.name for call in sent)
         return await one_round(sent)
 
-    monkeypatch.setattr(house.shards, "round", counted)
+    monkeypatch.setattr(cluster.shards, "round", counted)
     await leader.tend()
-    assert await house.queued(run_id) == 50 + 2 * house.cap
-    assert house.rows.asked["heads"] == 6  # of 2, 4, 8, 16, 16 and 6 lanes
+    assert await cluster.queued(run_id) == 50 + 2 * cluster.cap
+    assert cluster.rows.asked["heads"] == 6  # of 2, 4, 8, 16, 16 and 6 lanes
     assert calls.count("replay") <= 7
 
 
-async def test_rows_that_were_never_offered_are_found_missing(house: House, leader: Leader) -> None:
+async def test_rows_that_were_never_offered_are_found_missing(
+    cluster: ClusterHarness, leader: Leader
+) -> None:
     """As when a worker dies between commit and offer: twice in a row, and they are offered."""
-    run_id = house.rows.add_run(urls(2))
+    run_id = cluster.rows.add_run(urls(2))
     await leader.tend()
-    house.rows.add(run_id, url("forgotten"))
+    cluster.rows.add(run_id, url("forgotten"))
     await leader.pass_time(3.0)
-    assert len(await house.take(run_id)) == 3
+    assert len(await cluster.take(run_id)) == 3
 
 
-async def test_a_run_is_not_offered_at_every_look(house: House, leader: Leader) -> None:
+async def test_a_run_is_not_offered_at_every_look(cluster: ClusterHarness, leader: Leader) -> None:
     """Something is always missing for a moment."""
-    run_id = house.rows.add_run(urls(2))
+    run_id = cluster.rows.add_run(urls(2))
     await leader.tend()
-    before = house.rows.asked["places_after"]
+    before = cluster.rows.asked["places_after"]
     for number in range(20):
-        house.rows.add(run_id, url(f"new{number}"))
+        cluster.rows.add(run_id, url(f"new{number}"))
         await leader.pass_time(0.5)
-    assert house.rows.asked["places_after"] - before <= 10.0 / REPAIR_S + 1
+    assert cluster.rows.asked["places_after"] - before <= 10.0 / REPAIR_S + 1
 
 
-async def test_what_hides_behind_right_numbers_is_found_by_the_sweep(house: House, leader: Leader) -> None:
+async def test_what_hides_behind_right_numbers_is_found_by_the_sweep(
+    cluster: ClusterHarness, leader: Leader
+) -> None:
     """One row too many in the frontier, one too few: the sweep offers all that is open."""
-    run_id = house.rows.add_run(urls(2))
+    run_id = cluster.rows.add_run(urls(2))
     await leader.tend()
-    closed = min(house.rows.rows)
-    house.rows.rows[closed].state = "done"
-    house.rows.add(run_id, url("forgotten"))
+    closed = min(cluster.rows.rows)
+    cluster.rows.rows[closed].state = "done"
+    cluster.rows.add(run_id, url("forgotten"))
     await leader.sweeping.do(leader.term)
-    assert {lease.request.url for lease in await house.take(run_id)} == {
+    assert {lease.request.url for lease in await cluster.take(run_id)} == {
         "http://a.example/p1",
         "http://a.example/forgotten",
     }
 
 
-async def test_what_is_held_of_runs_is_kept_when_it_changes(house: House, leader: Leader) -> None:
-    run_id = house.rows.add_run(urls(5))
+async def test_what_is_held_of_runs_is_kept_when_it_changes(cluster: ClusterHarness, leader: Leader) -> None:
+    run_id = cluster.rows.add_run(urls(5))
     await leader.tend()
-    assert house.rows.loads[run_id] == RunLoad(run_id, "running", 0, 5, 0)
-    writes = house.rows.writes
+    assert cluster.rows.loads[run_id] == RunLoad(run_id, "running", 0, 5, 0)
+    writes = cluster.rows.writes
     await leader.pass_time(5.0)
-    assert house.rows.writes == writes
-    await house.take(run_id, want=2)
+    assert cluster.rows.writes == writes
+    await cluster.take(run_id, want=2)
     await leader.pass_time(1.0)
-    assert house.rows.loads[run_id] == RunLoad(run_id, "running", 2, 3, 0)
+    assert cluster.rows.loads[run_id] == RunLoad(run_id, "running", 2, 3, 0)
 
 
-async def test_a_run_that_is_to_stop_is_counted_after_all_have_heard_it(house: House, leader: Leader) -> None:
+async def test_a_run_that_is_to_stop_is_counted_after_all_have_heard_it(
+    cluster: ClusterHarness, leader: Leader
+) -> None:
     """What was counted while it still ran says nothing about it."""
-    run_id = house.rows.add_run(urls(5))
+    run_id = cluster.rows.add_run(urls(5))
     await leader.tend()
-    house.rows.loads.clear()
-    house.rows.change(run_id, state="stopping")
+    cluster.rows.loads.clear()
+    cluster.rows.change(run_id, state="stopping")
     await leader.counting.do(leader.term)
-    assert house.rows.loads == {}
+    assert cluster.rows.loads == {}
     await leader.tend()
-    assert house.rows.loads[run_id] == RunLoad(run_id, "stopping", 0, 5, 0)
-    house.rows.loads.clear()
+    assert cluster.rows.loads[run_id] == RunLoad(run_id, "stopping", 0, 5, 0)
+    cluster.rows.loads.clear()
     await leader.pass_time(1.0)
-    assert house.rows.loads[run_id].leased == 0  # told again and again
+    assert cluster.rows.loads[run_id].leased == 0  # told again and again

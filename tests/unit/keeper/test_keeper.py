@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
-from tests.unit.keeper.conftest import Desk
+from tests.unit.keeper.conftest import Harness
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.leadership import Leadership, Term
@@ -45,9 +45,11 @@ class Deaf:
 
 
 @asynccontextmanager
-async def keeping(desk: Desk, owner: str, *duties: Duty, by: Leadership | None = None) -> AsyncIterator[None]:
-    task = asyncio.create_task(Keeper(owner, by or desk.backend.leadership, duties, desk.clock).run())
-    await desk.clock.until_asleep()
+async def keeping(
+    harness: Harness, owner: str, *duties: Duty, by: Leadership | None = None
+) -> AsyncIterator[None]:
+    task = asyncio.create_task(Keeper(owner, by or harness.backend.leadership, duties, harness.clock).run())
+    await harness.clock.until_asleep()
     try:
         yield
     finally:
@@ -57,57 +59,57 @@ async def keeping(desk: Desk, owner: str, *duties: Duty, by: Leadership | None =
 
 
 @pytest.fixture(autouse=True)
-async def nobody_leads(desk: Desk) -> None:
-    await desk.backend.leadership.resign("tests")
+async def nobody_leads(harness: Harness) -> None:
+    await harness.backend.leadership.resign("tests")
 
 
-async def test_duties_are_done_at_their_pace_while_the_term_is_renewed(desk: Desk) -> None:
+async def test_duties_are_done_at_their_pace_while_the_term_is_renewed(harness: Harness) -> None:
     often, seldom = Counting(1.0), Counting(20.0)
-    async with keeping(desk, "one", often, seldom):
-        await desk.clock.advance(60.5)
+    async with keeping(harness, "one", often, seldom):
+        await harness.clock.advance(60.5)
         assert len(often.terms) == 61
         assert len(seldom.terms) == 4
         assert len(set(often.terms)) == 1
-    assert await desk.backend.leadership.current() is None  # it resigned
+    assert await harness.backend.leadership.current() is None  # it resigned
 
 
-async def test_one_of_two_keepers_does_the_duties(desk: Desk) -> None:
+async def test_one_of_two_keepers_does_the_duties(harness: Harness) -> None:
     one, two = Counting(), Counting()
-    other = await desk.backend.another()
-    async with keeping(desk, "one", one), keeping(desk, "two", two, by=other.leadership):
-        await desk.clock.advance(30.0)
+    other = await harness.backend.another()
+    async with keeping(harness, "one", one), keeping(harness, "two", two, by=other.leadership):
+        await harness.clock.advance(30.0)
         assert bool(one.terms) != bool(two.terms)
 
 
-async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(desk: Desk) -> None:
+async def test_a_keeper_that_goes_in_good_order_is_followed_at_once(harness: Harness) -> None:
     one, two = Counting(), Counting()
-    other = await desk.backend.another()
+    other = await harness.backend.another()
     async with AsyncExitStack() as later:
-        async with keeping(desk, "one", one):
-            await desk.clock.advance(0.5)
-            await later.enter_async_context(keeping(desk, "two", two, by=other.leadership))
-            await desk.clock.advance(5.0)
+        async with keeping(harness, "one", one):
+            await harness.clock.advance(0.5)
+            await later.enter_async_context(keeping(harness, "two", two, by=other.leadership))
+            await harness.clock.advance(5.0)
         assert two.terms == []
-        await desk.clock.advance(POLL_S)
+        await harness.clock.advance(POLL_S)
         assert two.terms == [one.terms[0] + 1]
 
 
 async def test_a_keeper_says_once_that_it_stands_by_and_once_that_it_leads(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     def told() -> list[str]:
         return [record.getMessage() for record in caplog.records if record.name == "smartspider.keeper"]
 
-    dead = await desk.backend.leadership.take("crawler-1:812:f00d", TERM_S)
+    dead = await harness.backend.leadership.take("crawler-1:812:f00d", TERM_S)
     assert dead is not None
     with caplog.at_level(logging.INFO):
-        async with keeping(desk, "one", Counting()):
-            await desk.clock.advance(TERM_S - 0.5)
+        async with keeping(harness, "one", Counting()):
+            await harness.clock.advance(TERM_S - 0.5)
             (line,) = told()
             assert line.startswith(
                 f"standing by: the keeper on crawler-1 (pid 812) leads, term {dead.epoch};"
             )
-            await desk.clock.advance(5 * TERM_S)
+            await harness.clock.advance(5 * TERM_S)
             assert told()[1:] == [f"leading, term {dead.epoch + 1}"]
 
 
@@ -123,32 +125,32 @@ def test_a_leader_is_called_so_that_people_find_it(owner: str, name: str) -> Non
     assert leader_name(owner) == name
 
 
-async def test_a_keeper_goes_in_good_order_whatever_its_duties_make_of_it(desk: Desk) -> None:
-    async with keeping(desk, "one", Deaf(), Counting()):
-        assert await desk.backend.leadership.current() is not None
-    assert await desk.backend.leadership.current() is None
+async def test_a_keeper_goes_in_good_order_whatever_its_duties_make_of_it(harness: Harness) -> None:
+    async with keeping(harness, "one", Deaf(), Counting()):
+        assert await harness.backend.leadership.current() is not None
+    assert await harness.backend.leadership.current() is None
 
 
-async def test_a_dead_leader_is_followed_when_its_term_is_over(desk: Desk) -> None:
-    dead = await desk.backend.leadership.take("dead", TERM_S)
+async def test_a_dead_leader_is_followed_when_its_term_is_over(harness: Harness) -> None:
+    dead = await harness.backend.leadership.take("dead", TERM_S)
     assert dead is not None
     duty = Counting()
-    async with keeping(desk, "one", duty):
-        await desk.clock.advance(TERM_S - 0.5)
+    async with keeping(harness, "one", duty):
+        await harness.clock.advance(TERM_S - 0.5)
         assert duty.terms == []
-        await desk.clock.advance(POLL_S + 0.5)
+        await harness.clock.advance(POLL_S + 0.5)
         assert duty.terms
         assert set(duty.terms) == {dead.epoch + 1}
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("the disk is full"), ValueError("a mistake")])
 async def test_a_duty_that_fails_is_told_and_stops_no_other(
-    desk: Desk, error: Exception, caplog: pytest.LogCaptureFixture
+    harness: Harness, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, good = Counting(1.0, error), Counting(1.0)
     with caplog.at_level(logging.WARNING):
-        async with keeping(desk, "one", bad, good):
-            await desk.clock.advance(10.5)
+        async with keeping(harness, "one", bad, good):
+            await harness.clock.advance(10.5)
     assert len(bad.terms) == len(good.terms) == 11
     assert "counting failed" in caplog.text
 
@@ -181,31 +183,31 @@ class Unreachable:
         await self._inner.check(epoch)
 
 
-async def test_a_term_that_cannot_be_renewed_ends_all_duties(desk: Desk) -> None:
-    leadership, duty = Unreachable(desk.backend.leadership), Counting()
-    async with keeping(desk, "one", duty, by=leadership):
-        await desk.clock.advance(2.5)
+async def test_a_term_that_cannot_be_renewed_ends_all_duties(harness: Harness) -> None:
+    leadership, duty = Unreachable(harness.backend.leadership), Counting()
+    async with keeping(harness, "one", duty, by=leadership):
+        await harness.clock.advance(2.5)
         leadership.is_broken = True
-        await desk.clock.advance(TERM_S + 5)
+        await harness.clock.advance(TERM_S + 5)
         done = len(duty.terms)
         assert done <= TERM_S + 3
-        await desk.clock.advance(30.0)
+        await harness.clock.advance(30.0)
         assert len(duty.terms) == done
         leadership.is_broken = False
-        await desk.clock.advance(5.0)
+        await harness.clock.advance(5.0)
         assert duty.terms[-1] == duty.terms[0] + 1
 
 
-async def test_duties_end_with_the_term_also_while_renewing_it_hangs(desk: Desk) -> None:
+async def test_duties_end_with_the_term_also_while_renewing_it_hangs(harness: Harness) -> None:
     """As when the store is locked by another program for long."""
-    leadership, duty = Unreachable(desk.backend.leadership), Counting()
-    async with keeping(desk, "one", duty, by=leadership):
+    leadership, duty = Unreachable(harness.backend.leadership), Counting()
+    async with keeping(harness, "one", duty, by=leadership):
         leadership.hangs = True
-        await desk.clock.advance(5 * TERM_S)
+        await harness.clock.advance(5 * TERM_S)
         assert len(duty.terms) <= TERM_S + 1
 
 
-async def test_who_finds_that_another_leads_stops_in_the_middle_of_a_duty(desk: Desk) -> None:
+async def test_who_finds_that_another_leads_stops_in_the_middle_of_a_duty(harness: Harness) -> None:
     """As after a machine that stood still: the term is over, another one leads."""
 
     class Long:
@@ -214,16 +216,16 @@ async def test_who_finds_that_another_leads_stops_in_the_middle_of_a_duty(desk: 
 
         async def do(self, term: Term) -> None:
             self.reached.append("begun")
-            await desk.clock.sleep(1e6)
+            await harness.clock.sleep(1e6)
             self.reached.append("ended")
 
     duty = Long()
-    async with keeping(desk, "one", duty):
-        await desk.clock.advance(0.5)
-        await desk.backend.leadership.resign("one")
-        other = await desk.backend.leadership.take("other", 1e6)
+    async with keeping(harness, "one", duty):
+        await harness.clock.advance(0.5)
+        await harness.backend.leadership.resign("one")
+        other = await harness.backend.leadership.take("other", 1e6)
         assert other is not None
-        await desk.clock.advance(4.0)
+        await harness.clock.advance(4.0)
         assert duty.reached == ["begun"]
-        assert desk.clock.sleepers == 1  # it only looks now
-        assert await desk.backend.leadership.current() == other
+        assert harness.clock.sleepers == 1  # it only looks now
+        assert await harness.backend.leadership.current() == other

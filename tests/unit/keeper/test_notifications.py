@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope, Session
-from tests.unit.keeper.conftest import Desk, installation_of
+from tests.unit.keeper.conftest import Harness, installation_of
 
 from smartspider.core.errors import DeliveryFailed, LeadershipLost, SettingInvalid
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
@@ -39,90 +39,90 @@ def hook(address: str, number: int = 1) -> NotificationTarget:
     return NotificationTarget(number, "webhook", address, ("run.failed",), None, True, "ann", 0.0)
 
 
-def webhooks(desk: Desk, settings: Settings = OPEN) -> WebhookChannel:
-    return WebhookChannel(installation_of(desk.backend, settings))
+def webhooks(harness: Harness, settings: Settings = OPEN) -> WebhookChannel:
+    return WebhookChannel(installation_of(harness.backend, settings))
 
 
-async def term_of(desk: Desk) -> Term:
-    term = await desk.backend.leadership.current()
+async def term_of(harness: Harness) -> Term:
+    term = await harness.backend.leadership.current()
     assert term is not None
     return term
 
 
-async def tell(desk: Desk) -> list[tuple[str, dict[str, Any]]]:
+async def tell(harness: Harness) -> list[tuple[str, dict[str, Any]]]:
     """Look at all events; what is in the outbox now, oldest first."""
-    duty = WriteNotifications(desk.installation)
-    await duty.do(await term_of(desk))
-    found = (await desk.installation.notifications.find())[::-1]
+    duty = WriteNotifications(harness.installation)
+    await duty.do(await term_of(harness))
+    found = (await harness.installation.notifications.find())[::-1]
     return [(one.name, msgspec.json.decode(one.data)) for one in found]
 
 
-async def run_of(desk: Desk, *, items: int = 0, failed: int = 0) -> int:
-    task = await desk.backend.tasks.get("shop")
-    run = await desk.backend.store.create_run(
-        await newest_plan(desk.installation, task), version=task.version
+async def run_of(harness: Harness, *, items: int = 0, failed: int = 0) -> int:
+    task = await harness.backend.tasks.get("shop")
+    run = await harness.backend.store.create_run(
+        await newest_plan(harness.installation, task), version=task.version
     )
-    await desk.end_run(run.id, items=items, failed=failed)
+    await harness.end_run(run.id, items=items, failed=failed)
     return run.id
 
 
-async def test_what_became_of_a_run_is_told_once(desk: Desk) -> None:
-    task = await desk.task()
-    await desk.installation.notifications.add_target(
+async def test_what_became_of_a_run_is_told_once(harness: Harness) -> None:
+    task = await harness.task()
+    await harness.installation.notifications.add_target(
         "webhook", "http://h/", EVERYTHING, task_id=task.id, actor="ann"
     )
-    await run_of(desk, items=3)
-    await run_of(desk, failed=2)
-    told = await tell(desk)
+    await run_of(harness, items=3)
+    await run_of(harness, failed=2)
+    told = await tell(harness)
     assert [name for name, _ in told] == ["run.finished", "run.failed"]
     assert told[0][1]["event"] == "run.finished"
     assert told[0][1]["run"]["items"] == 3
     assert told[0][1]["run"]["task"] == "shop"
     assert told[1][1]["run"]["state"] == "failed"
     assert "no entry URL" in told[1][1]["run"]["reason"]
-    assert await tell(desk) == told
+    assert await tell(harness) == told
 
 
-async def test_a_pause_is_told(desk: Desk) -> None:
-    await desk.task()
-    await desk.installation.notifications.add_target(
+async def test_a_pause_is_told(harness: Harness) -> None:
+    await harness.task()
+    await harness.installation.notifications.add_target(
         "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
     )
-    plan = await newest_plan(desk.installation, await desk.backend.tasks.get("shop"))
-    run = await desk.backend.store.create_run(plan, version=1)
-    await desk.backend.store.set_state(run.id, "running")
-    await desk.backend.store.set_state(run.id, "paused", "guard: 5 failures in a row")
-    ((name, data),) = await tell(desk)
+    plan = await newest_plan(harness.installation, await harness.backend.tasks.get("shop"))
+    run = await harness.backend.store.create_run(plan, version=1)
+    await harness.backend.store.set_state(run.id, "running")
+    await harness.backend.store.set_state(run.id, "paused", "guard: 5 failures in a row")
+    ((name, data),) = await tell(harness)
     assert (name, data["run"]["reason"]) == ("run.paused", "guard: 5 failures in a row")
 
 
-async def test_nobody_is_told_of_other_tasks_other_events_or_what_was_before(desk: Desk) -> None:
-    await desk.task()
-    other = await desk.task("other")
-    await run_of(desk)
-    await desk.pass_time(1.0)
-    add = desk.installation.notifications.add_target
+async def test_nobody_is_told_of_other_tasks_other_events_or_what_was_before(harness: Harness) -> None:
+    await harness.task()
+    other = await harness.task("other")
+    await run_of(harness)
+    await harness.pass_time(1.0)
+    add = harness.installation.notifications.add_target
     await add("webhook", "http://late/", EVERYTHING, task_id=None, actor="ann")
     await add("webhook", "http://other/", EVERYTHING, task_id=other.id, actor="ann")
     await add("webhook", "http://failed/", ["run.failed"], task_id=None, actor="ann")
-    assert await tell(desk) == []
-    await desk.pass_time(1.0)
-    await run_of(desk)
-    assert len(await tell(desk)) == 1
+    assert await tell(harness) == []
+    await harness.pass_time(1.0)
+    await run_of(harness)
+    assert len(await tell(harness)) == 1
 
 
-async def test_far_fewer_rows_than_usual_are_told(desk: Desk) -> None:
-    await desk.task()
-    await desk.installation.notifications.add_target(
+async def test_far_fewer_rows_than_usual_are_told(harness: Harness) -> None:
+    await harness.task()
+    await harness.installation.notifications.add_target(
         "webhook", "http://h/", ["run.few_rows"], task_id=None, actor="ann"
     )
     for items in (10, 12, 11):
-        await run_of(desk, items=items)
-    assert await tell(desk) == []
-    await run_of(desk, items=6)
-    assert await tell(desk) == []
-    await run_of(desk, items=5)
-    ((name, data),) = await tell(desk)
+        await run_of(harness, items=items)
+    assert await tell(harness) == []
+    await run_of(harness, items=6)
+    assert await tell(harness) == []
+    await run_of(harness, items=5)
+    ((name, data),) = await tell(harness)
     assert (name, data["usual_items"], data["run"]["items"]) == ("run.few_rows", 10.5, 5)
 
 
@@ -142,40 +142,40 @@ def test_few_is_under_half_of_the_median_of_the_last_five(
     assert usual_items(items, earlier) == usual
 
 
-async def test_without_targets_nothing_is_written_event_by_event(desk: Desk) -> None:
-    await desk.task()
-    await run_of(desk)
-    assert await tell(desk) == []
-    assert await desk.installation.notifications.last_event_id() == 0
+async def test_without_targets_nothing_is_written_event_by_event(harness: Harness) -> None:
+    await harness.task()
+    await run_of(harness)
+    assert await tell(harness) == []
+    assert await harness.installation.notifications.last_event_id() == 0
 
 
-async def test_a_leader_that_has_seen_all_events_hears_of_the_next(desk: Desk) -> None:
-    await desk.task()
-    await desk.installation.notifications.add_target(
+async def test_a_leader_that_has_seen_all_events_hears_of_the_next(harness: Harness) -> None:
+    await harness.task()
+    await harness.installation.notifications.add_target(
         "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
     )
-    duty = WriteNotifications(desk.installation)
+    duty = WriteNotifications(harness.installation)
     for number in range(3):
-        await run_of(desk)
-        await duty.do(await term_of(desk))
-        assert len(await desk.installation.notifications.find()) == number + 1
-        await duty.do(await term_of(desk))
-        assert len(await desk.installation.notifications.find()) == number + 1
+        await run_of(harness)
+        await duty.do(await term_of(harness))
+        assert len(await harness.installation.notifications.find()) == number + 1
+        await duty.do(await term_of(harness))
+        assert len(await harness.installation.notifications.find()) == number + 1
 
 
-async def test_an_old_leader_tells_nothing(desk: Desk) -> None:
-    await desk.task()
-    await desk.installation.notifications.add_target(
+async def test_an_old_leader_tells_nothing(harness: Harness) -> None:
+    await harness.task()
+    await harness.installation.notifications.add_target(
         "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
     )
-    await run_of(desk)
-    old = await term_of(desk)
-    await desk.backend.leadership.resign("tests")
-    await desk.backend.leadership.take("another", 10.0)
-    duty = WriteNotifications(desk.installation)
+    await run_of(harness)
+    old = await term_of(harness)
+    await harness.backend.leadership.resign("tests")
+    await harness.backend.leadership.take("another", 10.0)
+    duty = WriteNotifications(harness.installation)
     with pytest.raises(LeadershipLost):
         await duty.do(old)
-    assert await desk.installation.notifications.find() == []
+    assert await harness.installation.notifications.find() == []
 
 
 class Listener:
@@ -207,15 +207,15 @@ async def listener() -> AsyncIterator[Listener]:
     await runner.cleanup()
 
 
-async def test_a_webhook_is_signed(desk: Desk, listener: Listener) -> None:
-    channel = webhooks(desk)
+async def test_a_webhook_is_signed(harness: Harness, listener: Listener) -> None:
+    channel = webhooks(harness)
     await channel.send(hook(listener.base + "/hook?key=1", 7), numbered_message("42", BODY))
     ((headers, body),) = listener.got
     told = msgspec.json.decode(body)
     assert (told["id"], told["event"], told["run"]["task"]) == ("42", "run.failed", "shop")
     assert headers["X-SmartSpider-Id"] == "42"
     timestamp = headers["X-SmartSpider-Timestamp"]
-    assert timestamp == str(int(desk.clock.now()))
+    assert timestamp == str(int(harness.clock.now()))
     secret = KEYS.webhook_secret(7)
     wanted = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     assert headers["X-SmartSpider-Signature"] == f"v1={wanted}"
@@ -223,17 +223,20 @@ async def test_a_webhook_is_signed(desk: Desk, listener: Listener) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(500, "returned status 500"), (404, "returned status 404"), (302, "redirects are not")]
+    ("status", "said"),
+    [(500, "returned status 500"), (404, "returned status 404"), (302, "redirects are not")],
 )
-async def test_only_success_counts_as_arrived(desk: Desk, listener: Listener, status: int, said: str) -> None:
+async def test_only_success_counts_as_arrived(
+    harness: Harness, listener: Listener, status: int, said: str
+) -> None:
     listener.answers = [status]
     with pytest.raises(DeliveryFailed, match=said):
-        await webhooks(desk).send(hook(listener.base), numbered_message("1", BODY))
+        await webhooks(harness).send(hook(listener.base), numbered_message("1", BODY))
     assert len(listener.got) == 1  # no redirect was followed
 
 
-async def test_a_webhook_that_is_not_there_is_said_so_without_its_secret(desk: Desk) -> None:
-    channel = webhooks(desk)
+async def test_a_webhook_that_is_not_there_is_said_so_without_its_secret(harness: Harness) -> None:
+    channel = webhooks(harness)
     with pytest.raises(DeliveryFailed) as caught:
         await channel.send(hook("http://127.0.0.1:1/hook?key=hidden"), numbered_message("1", BODY))
     assert "127.0.0.1" in caught.value.message
@@ -241,22 +244,22 @@ async def test_a_webhook_that_is_not_there_is_said_so_without_its_secret(desk: D
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "0x7f000001"])
-async def test_private_addresses_are_not_told(desk: Desk, listener: Listener, host: str) -> None:
+async def test_private_addresses_are_not_told(harness: Harness, listener: Listener, host: str) -> None:
     port = listener.base.rpartition(":")[2]
-    channel = webhooks(desk, CLOSED)
+    channel = webhooks(harness, CLOSED)
     with pytest.raises(DeliveryFailed, match=r"private|this machine"):
         await channel.send(hook(f"http://{host}:{port}/"), numbered_message("1", BODY))
     assert listener.got == []
 
 
 async def test_a_name_that_leads_inside_is_not_told(
-    desk: Desk, listener: Listener, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def resolve(*_args: object, **_more: object) -> list[dict[str, object]]:
         return [{"hostname": "h", "host": "127.0.0.1", "port": 80, "family": 2, "proto": 0, "flags": 0}]
 
     monkeypatch.setattr("aiohttp.resolver.ThreadedResolver.resolve", resolve)
-    channel = webhooks(desk, CLOSED)
+    channel = webhooks(harness, CLOSED)
     with pytest.raises(DeliveryFailed, match="private"):
         await channel.send(
             hook(f"http://hooks.example:{listener.base.rpartition(':')[2]}/"), numbered_message("1", BODY)
@@ -264,49 +267,53 @@ async def test_a_name_that_leads_inside_is_not_told(
     assert listener.got == []
 
 
-async def delivering(desk: Desk, address: str) -> Callable[[], Awaitable[None]]:
+async def delivering(harness: Harness, address: str) -> Callable[[], Awaitable[None]]:
     """An outbox with one notification, and the duty that delivers it."""
-    target = await desk.installation.notifications.add_target(
+    target = await harness.installation.notifications.add_target(
         "webhook", address, ["run.failed"], task_id=None, actor="ann"
     )
-    await desk.installation.notifications.put(
-        [(target.id, 1, "run.failed", 5, BODY)], up_to=1, epoch=desk.epoch
+    await harness.installation.notifications.put(
+        [(target.id, 1, "run.failed", 5, BODY)], up_to=1, epoch=harness.epoch
     )
-    deliver_to = Notifier(installation_of(desk.backend, OPEN)).deliver
-    duty = DeliverNotifications(desk.installation.notifications, deliver_to, desk.clock)
+    deliver_to = Notifier(installation_of(harness.backend, OPEN)).deliver
+    duty = DeliverNotifications(harness.installation.notifications, deliver_to, harness.clock)
 
     async def deliver() -> None:
-        await duty.do(await term_of(desk))
+        await duty.do(await term_of(harness))
 
     return deliver
 
 
-async def test_what_did_not_arrive_is_tried_again_with_the_same_id(desk: Desk, listener: Listener) -> None:
+async def test_what_did_not_arrive_is_tried_again_with_the_same_id(
+    harness: Harness, listener: Listener
+) -> None:
     listener.answers = [500, 503]
-    deliver = await delivering(desk, listener.base)
+    deliver = await delivering(harness, listener.base)
     for wait_s in (*BACKOFF_S[:2], 0.0):
         await deliver()
         await deliver()
-        await desk.pass_time(wait_s)
+        await harness.pass_time(wait_s)
     assert [headers["X-SmartSpider-Id"] for headers, _ in listener.got] == ["1", "1", "1"]
-    (notification,) = await desk.installation.notifications.find()
+    (notification,) = await harness.installation.notifications.find()
     assert (notification.tries, notification.error, notification.due_at) == (3, "", None)
 
 
-async def test_after_five_tries_in_an_hour_a_notification_is_given_up(desk: Desk, listener: Listener) -> None:
+async def test_after_five_tries_in_an_hour_a_notification_is_given_up(
+    harness: Harness, listener: Listener
+) -> None:
     listener.answers = [500] * 100
-    deliver = await delivering(desk, listener.base)
-    begun = desk.clock.now()
-    while (await desk.installation.notifications.find())[0].due_at is not None:
+    deliver = await delivering(harness, listener.base)
+    begun = harness.clock.now()
+    while (await harness.installation.notifications.find())[0].due_at is not None:
         await deliver()
-        await desk.pass_time(30.0)
-    (notification,) = await desk.installation.notifications.find()
+        await harness.pass_time(30.0)
+    (notification,) = await harness.installation.notifications.find()
     assert (notification.tries, notification.error) == (5, "127.0.0.1 returned status 500")
     assert len(listener.got) == 5
-    assert 3000 < desk.clock.now() - begun < 4000
+    assert 3000 < harness.clock.now() - begun < 4000
 
 
-async def test_a_slow_webhook_does_not_keep_others_waiting(desk: Desk) -> None:
+async def test_a_slow_webhook_does_not_keep_others_waiting(harness: Harness) -> None:
     arrived: list[int] = []
     release = asyncio.Event()
 
@@ -319,19 +326,19 @@ async def test_a_slow_webhook_does_not_keep_others_waiting(desk: Desk) -> None:
                 release.set()
 
     for number in (1, 2, 3):
-        await desk.installation.notifications.add_target(
+        await harness.installation.notifications.add_target(
             "webhook", "http://h/", ["run.failed"], task_id=None, actor="ann"
         )
-        await desk.installation.notifications.put(
-            [(number, number, "run.failed", 5, BODY)], up_to=number, epoch=desk.epoch
+        await harness.installation.notifications.put(
+            [(number, number, "run.failed", 5, BODY)], up_to=number, epoch=harness.epoch
         )
-    await DeliverNotifications(desk.installation.notifications, Slow().deliver, desk.clock).do(
-        await term_of(desk)
+    await DeliverNotifications(harness.installation.notifications, Slow().deliver, harness.clock).do(
+        await term_of(harness)
     )
     assert arrived == [2, 3, 1]
 
 
-async def test_a_mistake_while_delivering_is_no_endless_loop(desk: Desk) -> None:
+async def test_a_mistake_while_delivering_is_no_endless_loop(harness: Harness) -> None:
     class Broken:
         tries = 0
 
@@ -340,12 +347,12 @@ async def test_a_mistake_while_delivering_is_no_endless_loop(desk: Desk) -> None
             raise ValueError("a mistake")
 
     broken = Broken()
-    await delivering(desk, "http://h/")
-    await DeliverNotifications(desk.installation.notifications, broken.deliver, desk.clock).do(
-        await term_of(desk)
+    await delivering(harness, "http://h/")
+    await DeliverNotifications(harness.installation.notifications, broken.deliver, harness.clock).do(
+        await term_of(harness)
     )
     assert broken.tries == 1
-    (notification,) = await desk.installation.notifications.find()
+    (notification,) = await harness.installation.notifications.find()
     assert notification.error == "an unexpected error"
 
 
@@ -362,17 +369,17 @@ def mail_to(address: str) -> NotificationTarget:
     return NotificationTarget(1, "email", address, ("run.failed",), None, True, "ann", 0.0)
 
 
-def mail_channel(desk: Desk, server: MailServer | None) -> EmailChannel:
-    return EmailChannel(installation_of(desk.backend, Settings(mail=server)))
+def mail_channel(harness: Harness, server: MailServer | None) -> EmailChannel:
+    return EmailChannel(installation_of(harness.backend, Settings(mail=server)))
 
 
-async def test_an_email_arrives(desk: Desk) -> None:
+async def test_an_email_arrives(harness: Harness) -> None:
     mailbox = Mailbox()
     loop = asyncio.get_running_loop()
     async with await loop.create_server(lambda: SMTP(mailbox), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         server_url = f"smtp://127.0.0.1:{port}"
-        mail = mail_channel(desk, parse_mail_server(server_url, "spider@example.com"))
+        mail = mail_channel(harness, parse_mail_server(server_url, "spider@example.com"))
         await mail.send(mail_to("ann@example.com"), numbered_message("42", BODY))
     (envelope,) = mailbox.letters
     assert (envelope.mail_from, envelope.rcpt_tos) == ("spider@example.com", ["ann@example.com"])
@@ -383,12 +390,12 @@ async def test_an_email_arrives(desk: Desk) -> None:
     assert b"reason: guard" in text
 
 
-async def test_mail_that_cannot_be_sent_says_why(desk: Desk) -> None:
+async def test_mail_that_cannot_be_sent_says_why(harness: Harness) -> None:
     with pytest.raises(DeliveryFailed, match="no mail server"):
-        await mail_channel(desk, None).send(mail_to("ann@example.com"), numbered_message("1", BODY))
+        await mail_channel(harness, None).send(mail_to("ann@example.com"), numbered_message("1", BODY))
     dead = MailServer("127.0.0.1", 1, is_tls=False, sender="a@b.c")
     with pytest.raises(DeliveryFailed, match="cannot be used"):
-        await mail_channel(desk, dead).send(mail_to("ann@example.com"), numbered_message("1", BODY))
+        await mail_channel(harness, dead).send(mail_to("ann@example.com"), numbered_message("1", BODY))
 
 
 def test_the_url_of_a_mail_server_is_read() -> None:

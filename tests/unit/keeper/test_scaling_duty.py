@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from tests.unit.keeper.conftest import Desk
+from tests.unit.keeper.conftest import Harness
 
 from smartspider.core.errors import FrontierUnavailable, LeadershipLost
 from smartspider.core.workers.scaling import LaneDemand, ScalingDecision, ScalingOptions
@@ -78,19 +78,19 @@ async def grows_and_shrinks(backend: Backend) -> None:
     assert (await decided(backend)).desired == 0
 
 
-async def test_a_folder_grows_and_shrinks(desk: Desk) -> None:
-    await grows_and_shrinks(desk.backend)
+async def test_a_folder_grows_and_shrinks(harness: Harness) -> None:
+    await grows_and_shrinks(harness.backend)
 
 
 async def test_a_cluster_grows_and_shrinks(cluster: ClusterBackend) -> None:
     await grows_and_shrinks(cluster)
 
 
-async def test_a_decision_that_changes_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_decision_that_changes_is_logged(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    term, duty = await lead(desk.backend), duty_of(desk.backend)
+    term, duty = await lead(harness.backend), duty_of(harness.backend)
     await duty.do(term)
-    await begin(desk.backend, *urls(5))
+    await begin(harness.backend, *urls(5))
     await duty.do(term)
     await duty.do(term)
     lines = [record.getMessage() for record in caplog.records if "scaling" in record.getMessage()]
@@ -99,46 +99,46 @@ async def test_a_decision_that_changes_is_logged(desk: Desk, caplog: pytest.LogC
     assert lines[1].startswith("scaling: 1 worker is wanted, 0 were: 5 pages to fetch")
 
 
-async def test_nothing_is_written_while_there_is_nothing_to_say(desk: Desk) -> None:
-    term, duty = await lead(desk.backend), duty_of(desk.backend)
+async def test_nothing_is_written_while_there_is_nothing_to_say(harness: Harness) -> None:
+    term, duty = await lead(harness.backend), duty_of(harness.backend)
     await duty.do(term)
-    first = await decided(desk.backend)
-    await desk.clock.advance(REPEAT_S / 2)
+    first = await decided(harness.backend)
+    await harness.clock.advance(REPEAT_S / 2)
     await duty.do(term)
-    assert await decided(desk.backend) == first
-    await desk.clock.advance(REPEAT_S / 2)
+    assert await decided(harness.backend) == first
+    await harness.clock.advance(REPEAT_S / 2)
     await duty.do(term)
-    assert (await decided(desk.backend)).at == first.at + REPEAT_S
+    assert (await decided(harness.backend)).at == first.at + REPEAT_S
 
 
-async def test_while_the_frontier_is_away_the_decision_stays(desk: Desk) -> None:
-    term = await lead(desk.backend)
-    await begin(desk.backend, *urls(500), per_host=64)
-    await duty_of(desk.backend, options=ScalingOptions(horizon_s=1.0)).do(term)
-    before = await decided(desk.backend)
+async def test_while_the_frontier_is_away_the_decision_stays(harness: Harness) -> None:
+    term = await lead(harness.backend)
+    await begin(harness.backend, *urls(500), per_host=64)
+    await duty_of(harness.backend, options=ScalingOptions(horizon_s=1.0)).do(term)
+    before = await decided(harness.backend)
     assert before.desired > 1
-    await desk.clock.advance(600.0)
-    await duty_of(desk.backend, demand=Away()).do(term)
-    assert await decided(desk.backend) == before
+    await harness.clock.advance(600.0)
+    await duty_of(harness.backend, demand=Away()).do(term)
+    assert await decided(harness.backend) == before
 
 
-async def test_a_new_leader_goes_on_with_what_the_last_one_said(desk: Desk) -> None:
-    await desk.backend.scaling.save(
-        (await lead(desk.backend)).epoch, ScalingDecision(5, "much", desk.clock.now())
+async def test_a_new_leader_goes_on_with_what_the_last_one_said(harness: Harness) -> None:
+    await harness.backend.scaling.save(
+        (await lead(harness.backend)).epoch, ScalingDecision(5, "much", harness.clock.now())
     )
-    await desk.clock.advance(20.0)
-    term, duty = await lead(desk.backend), duty_of(desk.backend)
+    await harness.clock.advance(20.0)
+    term, duty = await lead(harness.backend), duty_of(harness.backend)
     await duty.do(term)
-    assert (await decided(desk.backend)).desired == 5
-    await desk.clock.advance(41.0)
+    assert (await decided(harness.backend)).desired == 5
+    await harness.clock.advance(41.0)
     await duty.do(term)
-    assert (await decided(desk.backend)).desired == 0
+    assert (await decided(harness.backend)).desired == 0
 
 
-async def test_a_leader_whose_term_is_over_decides_nothing(desk: Desk) -> None:
-    old, duty = await lead(desk.backend), duty_of(desk.backend)
-    await desk.backend.leadership.resign("tests")
-    await desk.backend.leadership.take("other", 10.0)
+async def test_a_leader_whose_term_is_over_decides_nothing(harness: Harness) -> None:
+    old, duty = await lead(harness.backend), duty_of(harness.backend)
+    await harness.backend.leadership.resign("tests")
+    await harness.backend.leadership.take("other", 10.0)
     with pytest.raises(LeadershipLost):
         await duty.do(old)
-    assert await desk.backend.scaling.decision() is None
+    assert await harness.backend.scaling.decision() is None

@@ -13,7 +13,7 @@ from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Counters, Run, RunState
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.services.runs.crawl import Summary, choose_run, summarize
+from smartspider.services.runs.choose_run import Summary, choose_run, summarize
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.audit import AuditFilter
 from smartspider.wiring.folder import open_folder

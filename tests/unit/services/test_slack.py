@@ -60,9 +60,11 @@ async def test_a_message_is_posted_as_escaped_text(tmp_path: Path, receiver: Rec
 
 async def test_only_2xx_counts_as_delivered(tmp_path: Path, receiver: Receiver) -> None:
     receiver.status = 404
-    with open_folder(tmp_path, settings=Settings(allow_private="1")) as folder:
-        with pytest.raises(DeliveryFailed, match="404"):
-            await Notifier(folder).deliver(target(receiver.url), Message("7", BODY))
+    with (
+        open_folder(tmp_path, settings=Settings(allow_private="1")) as folder,
+        pytest.raises(DeliveryFailed, match="404"),
+    ):
+        await Notifier(folder).deliver(target(receiver.url), Message("7", BODY))
 
 
 def test_an_address_is_checked(tmp_path: Path) -> None:

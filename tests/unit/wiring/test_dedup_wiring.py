@@ -35,7 +35,7 @@ from smartspider.services.runs import runs as run_service
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.checks import check_cluster, check_consistency
-from smartspider.wiring.crawl import crawl_run
+from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.dedup import filter_location, open_dedup, open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.folder import open_folder
@@ -150,7 +150,7 @@ async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
 def test_workers_of_a_data_folder_import_no_redis() -> None:
     code = """
 import sys
-import smartspider.wiring.processes.worker_process, smartspider.cli.crawl.crawling, smartspider.wiring.checks
+import smartspider.wiring.processes.worker_process, smartspider.cli.crawl.crawl_task, smartspider.wiring.checks
 sys.exit(" ".join({"redis", "psycopg"} & set(sys.modules)) or 0)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from smartspider.api.exposition import MEDIA_TYPE, render_metrics
+from smartspider.api.prometheus import MEDIA_TYPE, render_metrics
 from smartspider.api.responses import document_response, json_response
 from smartspider.api.routes.sign_in import DOCUMENTED, SignInSent
 from smartspider.api.security import CurrentServices, caller_address, needs

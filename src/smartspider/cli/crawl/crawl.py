@@ -56,7 +56,7 @@ def crawl(
     **file_settings: Any,
 ) -> int:
     """Crawl a task in this process. Run the same command again to resume an unfinished run."""
-    from smartspider.cli.crawl.crawling import CrawlOptions, crawl_task
+    from smartspider.cli.crawl.crawl_task import CrawlOptions, crawl_task
     from smartspider.core.errors import RequestInvalid
     from smartspider.taskfile.load import load_task
 
@@ -91,7 +91,7 @@ def crawl(
 @json_option(SUMMARY)
 def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
     """Start the demo shop on the loopback interface, crawl it, and show the rows and the output file."""
-    from smartspider.cli.crawl.crawling import CrawlOptions, crawl_task
+    from smartspider.cli.crawl.crawl_task import CrawlOptions, crawl_task
     from smartspider.cli.exit_codes import Exit
     from smartspider.demo.process import site_process
     from smartspider.demo.task import demo_task

@@ -1,4 +1,4 @@
-"""Verdicts: the outcome of a leased request. `engine/verdicts.py` decides, the ledger applies."""
+"""Verdicts: the outcome of a leased request. `engine/retry_or_close.py` decides, the ledger applies."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from smartspider.core.pages.rules import PagePlan
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.request import Request
-from smartspider.core.requests.retry import RetryPolicy
+from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
 

@@ -16,7 +16,7 @@ from smartspider.core.errors import DeliveryFailed, PrivateAddress, SettingInval
 from smartspider.core.notifications import NotificationTarget
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.urls import normal_url
-from smartspider.fetch.guard import CheckedResolver
+from smartspider.fetch.private_addresses import CheckedResolver
 from smartspider.installation.installation import Installation
 from smartspider.services.notifications.notifier import Message
 from smartspider.services.notifications.targets import address_invalid

@@ -15,7 +15,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.services.results.background import BackgroundThread
 from smartspider.services.results.matching import Matching, MatchKey
-from smartspider.services.results.unseen import UnseenPages
+from smartspider.services.results.unfetched_pages import UnseenPages
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
 from smartspider.views.results import ChangeCounts, RowChange, RowEdit

@@ -24,7 +24,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import LIMIT
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.link_filter import LinkFilter
-from smartspider.engine.verdicts import Reading
+from smartspider.engine.retry_or_close import Reading
 from smartspider.installation.addresses import address_policy, server_policy
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings

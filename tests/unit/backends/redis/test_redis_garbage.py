@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from tests.unit.backends.redis.scenes import Scene, urls
-from tests.unit.keeper.leading import House, Leader
+from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
 from smartspider.core.workers.worker import WorkerRegistration
@@ -65,28 +65,28 @@ async def test_a_lease_that_cannot_be_read_is_found_and_mended(scene: Scene) -> 
 
 async def test_building_anew_forgets_all_that_was_there(empty_redis: RedisServer) -> None:
     """Gates and leases too; keys of a neighbour whose name begins alike stay."""
-    house = House(empty_redis.url)
-    tag = house.shards.tag(0)
-    leader = Leader(house, "keeper")
+    cluster = ClusterHarness(empty_redis.url)
+    tag = cluster.shards.tag(0)
+    leader = Leader(cluster, "keeper")
     await leader.lead()
-    run_id = house.rows.add_run(urls(3))
+    run_id = cluster.rows.add_run(urls(3))
     await leader.pass_time(6)
-    assert len(await house.take(run_id, want=1)) == 1
-    await house.raw("HSET", f"{tag}:h:{HOST}", "sent", "9e15")
-    await house.raw("HSET", f"{tag}:l", "abcdefgh", "xx")
-    await house.raw("SET", f"{tag}:c", "not a hash")
-    await house.raw("SET", f"{tag}:mine", "x")
-    await house.raw("SET", f"{tag}2:h:{HOST}", "a neighbour's")
+    assert len(await cluster.take(run_id, want=1)) == 1
+    await cluster.raw("HSET", f"{tag}:h:{HOST}", "sent", "9e15")
+    await cluster.raw("HSET", f"{tag}:l", "abcdefgh", "xx")
+    await cluster.raw("SET", f"{tag}:c", "not a hash")
+    await cluster.raw("SET", f"{tag}:mine", "x")
+    await cluster.raw("SET", f"{tag}2:h:{HOST}", "a neighbour's")
     for start in range(0, 5000, 500):  # more than one call forgets
-        await house.raw(
+        await cluster.raw(
             "MSET", *(part for number in range(start, start + 500) for part in (f"{tag}:q:{number}", "x"))
         )
-    building = asyncio.create_task(rebuild(leader.remote, [], house.clock, owner="by hand"))
-    await house.clock.until_asleep()
+    building = asyncio.create_task(rebuild(leader.remote, [], cluster.clock, owner="by hand"))
+    await cluster.clock.until_asleep()
     await leader.pass_time(6)
     assert await building == 1
-    assert len(await house.take(run_id)) == 3
-    assert await house.frontier.check([run_id]) == []
-    assert await house.raw("EXISTS", f"{tag}:mine", f"{tag}:q:0") == 0
-    assert await house.raw("EXISTS", f"{tag}2:h:{HOST}") == 1
-    await house.close()
+    assert len(await cluster.take(run_id)) == 3
+    assert await cluster.frontier.check([run_id]) == []
+    assert await cluster.raw("EXISTS", f"{tag}:mine", f"{tag}:q:0") == 0
+    assert await cluster.raw("EXISTS", f"{tag}2:h:{HOST}") == 1
+    await cluster.close()

@@ -32,12 +32,12 @@ from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
-from smartspider.services.runs.crawl import OUTPUT_STATES, choose_run, summarize
+from smartspider.services.runs.choose_run import OUTPUT_STATES, choose_run, summarize
 from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model.task import Task
 from smartspider.wiring import fault_injection
-from smartspider.wiring.crawl import crawl_run
+from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.migration.moved_folder import check_folder_not_moved
 from smartspider.wiring.processes.lifecycle import run_loop
