@@ -20,6 +20,11 @@ ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.acceptance
 
+CLUSTER = {
+    "SMARTSPIDER_STORE_URL": "postgresql://127.0.0.1/a",
+    "SMARTSPIDER_FRONTIER_URL": "redis://127.0.0.1:1",
+}
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -81,11 +86,11 @@ def link(distribution: metadata.Distribution, packages: Path) -> None:
             place.symlink_to(str(distribution.locate_file(top)))
 
 
-def run(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(python: Path, folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [python, "-m", "smartspider", *arguments],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), **settings},
         capture_output=True,
         text=True,
         timeout=60,
@@ -110,6 +115,16 @@ def test_a_plain_install_crawls(plain: Path, tmp_path: Path) -> None:
     exported = run(plain, tmp_path, "results", "export", "-o", "rows.csv")
     assert exported.returncode == 0, exported.stderr
     assert len((tmp_path / "rows.csv").read_text().splitlines()) > 10
+    for suffix, extra in (("xlsx", "excel"), ("parquet", "parquet")):
+        refused = run(plain, tmp_path, "results", "export", "-o", f"rows.{suffix}")
+        assert refused.returncode == 2
+        assert refused.stderr.splitlines()[1:] == [f'  try: pip install "smartspider-crawler[{extra}]"']
+
+
+def test_cluster_settings_without_the_extra_name_the_install_command(plain: Path, tmp_path: Path) -> None:
+    refused = run(plain, tmp_path, "run", "list", **CLUSTER)
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines()[1:] == ['  try: pip install "smartspider-crawler[cluster]"']
 
 
 @pytest.mark.parametrize(
