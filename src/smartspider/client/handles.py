@@ -21,9 +21,8 @@ from smartspider.operations.tasks import TaskText
 from smartspider.views.arguments import LogArguments, TuningArguments
 from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
-from smartspider.views.live import LiveEvent
 from smartspider.views.logs import LogView
-from smartspider.views.runs import MetricsView, StallView, StatusView, TunedView
+from smartspider.views.runs import LiveEvent, MetricsView, StallView, StatusView, TunedView
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView
 
 ENDED: frozenset[RunState] = FINISHED | {"stopped"}

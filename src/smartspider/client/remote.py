@@ -18,8 +18,8 @@ from smartspider.operations.table import AllOperations
 from smartspider.operations.tasks import TaskText
 from smartspider.views.arguments import ExportArguments, LogArguments
 from smartspider.views.health import TargetsView
-from smartspider.views.live import LiveEvent
 from smartspider.views.logs import LogView
+from smartspider.views.runs import LiveEvent
 
 RESET = "stream.reset"
 END = "stream.end"

@@ -36,7 +36,6 @@ from smartspider.views.explain import ExplanationView
 from smartspider.views.health import HealthView, ReadyView, TargetsView
 from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
-from smartspider.views.live import LiveEvent
 from smartspider.views.logs import LogView
 from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.notifications import (
@@ -58,6 +57,7 @@ from smartspider.views.results import (
 from smartspider.views.runs import (
     Begun,
     FailureView,
+    LiveEvent,
     MetricsView,
     PageView,
     ReceiptView,

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from smartspider.operations.operation import Operations
-from smartspider.views.live import LiveEvent
+from smartspider.views.runs import LiveEvent
 
 
 class LiveOperations(Operations):

@@ -16,7 +16,7 @@ class SearchOperations(Operations):
     @operation(
         "GET",
         "/api/search",
-        needs="signed_in",
+        needs=("tasks", "read"),
         summary="Search by name or id",
         answer="The hits, by kind",
     )

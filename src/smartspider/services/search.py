@@ -21,7 +21,7 @@ from smartspider.views.search import SearchHit
 
 
 class SearchQuery(msgspec.Struct, frozen=True):
-    """What is searched for, and on whose behalf. `id` is the text as a number, if it is one."""
+    """A search on behalf of a principal. `id` is the text as a number, if it is one."""
 
     installation: Installation
     principal: Principal

@@ -57,7 +57,9 @@ async def test_every_hit_leads_to_what_it_names(filled: Caller) -> None:
 async def test_only_what_may_be_read_is_found(filled: Caller, services: Services) -> None:
     viewer = filled.with_token(await make_token(services, "viewer", "viewer"))
     assert await found(viewer, "ann") == set()
+    runs = await make_token(services, "runs", "viewer", scopes=("tasks:read",))
+    assert await found(filled.with_token(runs), "1") == {("task", "shop_prices")}
     worker = filled.with_token(await make_token(services, "worker", "worker"))
-    assert await found(worker, "shop") == set()
+    (await worker.get("/api/search?q=shop")).expect(403)
     (await filled.with_token(None).get("/api/search?q=shop")).expect(401)
     (await filled.get("/api/search?q=")).expect(422)

@@ -164,6 +164,7 @@ CALLS: dict[str, Call] = {
     "list_nodes": lambda c, _: c.list_nodes(),
     "get_scaling": lambda c, _: c.get_scaling(),
     "tune_node": lambda c, w: c.tune_node(w.made["list_nodes"].items[0].node, slots=3),
+    "search_all": lambda c, _: c.search_all("shop"),
     "list_hosts": lambda c, _: c.list_hosts(held=False, limit=1),
     "hold_host": lambda c, _: c.hold_host("shop.example", seconds=60, reason="maintenance"),
     "slow_host": lambda c, _: c.slow_host("shop.example", delay_s=5),

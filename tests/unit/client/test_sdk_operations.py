@@ -22,7 +22,7 @@ from smartspider.api.app import create_app
 from smartspider.api.responses import REF, schema_name
 from smartspider.client.remote import RemoteOperations
 from smartspider.operations.table import AllOperations
-from smartspider.views.live import LiveEvent
+from smartspider.views.runs import LiveEvent
 
 NAMES = {"with": "with_", "If-Match": "if_match", "Idempotency-Key": "idempotency_key"}
 """What is called otherwise in Python."""

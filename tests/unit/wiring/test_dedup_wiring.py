@@ -150,7 +150,8 @@ async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
 def test_workers_of_a_data_folder_import_no_redis() -> None:
     code = """
 import sys
-import smartspider.wiring.processes.worker_process, smartspider.cli.crawl.crawl_task, smartspider.wiring.checks
+import smartspider.wiring.processes.worker_process, smartspider.wiring.checks
+import smartspider.cli.crawl.crawl_task
 sys.exit(" ".join({"redis", "psycopg"} & set(sys.modules)) or 0)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

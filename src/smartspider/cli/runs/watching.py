@@ -16,7 +16,7 @@ from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.terminal.output import print_json_line, print_message
 from smartspider.core.errors import Forbidden, NotFound
 from smartspider.core.runs.run import GUARD
-from smartspider.views.live import LiveEvent
+from smartspider.views.runs import LiveEvent
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations

@@ -14,7 +14,7 @@ from smartspider.core.errors import StoreUnavailable, TooMany
 from smartspider.core.events import RunEvent
 from smartspider.store.events import EventFeed
 from smartspider.store.logs.store import LogStore
-from smartspider.views.live import LiveEvent
+from smartspider.views.runs import LiveEvent
 from smartspider.views.times import format_time
 
 CREATED = "run.created"

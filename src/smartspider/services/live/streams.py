@@ -13,8 +13,7 @@ from smartspider.core.runs.run import FINISHED, Run, RunState
 from smartspider.installation.installation import Installation
 from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Subscriber, event_message
 from smartspider.services.runs.lookup import newest_run
-from smartspider.views.live import LiveEvent
-from smartspider.views.runs import StatusView
+from smartspider.views.runs import LiveEvent, StatusView
 from smartspider.views.times import format_time
 
 PIECE = 500
