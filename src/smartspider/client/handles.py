@@ -11,9 +11,8 @@ from typing import Any, Literal, Unpack
 
 import msgspec
 
-from smartspider.client.paging import PAGE, all_of
 from smartspider.client.remote import task_bytes
-from smartspider.client.rows import Results
+from smartspider.client.rows import PAGE, Results, all_of
 from smartspider.core.errors import Conflict
 from smartspider.core.runs.run import FINISHED, RunState
 from smartspider.operations.table import AllOperations

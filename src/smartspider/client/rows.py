@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import msgspec
 
-from smartspider.client.paging import PAGE, all_of
 from smartspider.core.errors import RequestInvalid
 from smartspider.operations.table import AllOperations
 from smartspider.views.arguments import FileArguments, RunArguments
@@ -119,3 +118,20 @@ def _by_name(path: Path) -> tuple[str, str | None]:
 
 def _joined(words: Several | None) -> str | None:
     return words if words is None or isinstance(words, str) else ",".join(words)
+
+
+T = TypeVar("T")
+
+PAGE = 500
+
+
+async def all_of(page: Callable[[str | None], Awaitable[Listed[T]]]) -> AsyncGenerator[T]:
+    """Yield all items of a list; `page` fetches the page at a cursor."""
+    cursor: str | None = None
+    while True:
+        found = await page(cursor)
+        for one in found.items:
+            yield one
+        cursor = found.next
+        if cursor is None:
+            return

@@ -1,7 +1,7 @@
 """A Bloom filter over fingerprints, in blocks of 128 bytes; it grows by adding filters.
 
 A fingerprint is uniform, so its bytes are the hash: the first six select the block, the other ten the
-sixteen bits in it. Redis computes the same bits (`backends/redis/dedup/library/bloom.lua`), so that
+sixteen bits in it. Redis computes the same bits (`backends/redis/dedup/lua/bloom.lua`), so that
 filters can be copied.
 """
 

@@ -20,7 +20,7 @@ from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.demand import Demand
 from smartspider.interfaces.frontier import Frontier, FrontierReplay
-from smartspider.interfaces.index import LAPSE_S, Index, RefusalCounts
+from smartspider.interfaces.frontier_index import LAPSE_S, Index, RefusalCounts
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.open_rows import OpenRows

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from smartspider.dedup.url_filter import UrlFilter
 from smartspider.installation.installation import Installation
 from smartspider.keeper.disk_space import WatchDiskSpace
-from smartspider.keeper.duty import Duty
 from smartspider.keeper.frontier.duties import build_frontier_duties
 from smartspider.keeper.health import CheckHealth
+from smartspider.keeper.keeper import Duty
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
 from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, FreeUrlFilters, TrimEvents, TrimLogs
 from smartspider.keeper.runs import CompleteRuns, ReclaimLeases, ReplayOpenRows

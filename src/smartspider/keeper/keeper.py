@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import Protocol
 
 from smartspider.core.cancellation import propagate_cancellation
 from smartspider.core.errors import LeadershipLost, SmartSpiderError
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Leadership, Term
-from smartspider.keeper.duty import Duty
 
 TERM_S = 10.0
 RENEW_SHARE = 0.3
@@ -175,3 +175,20 @@ class AlignedTimer:
             await self._clock.sleep(moment - self._clock.monotonic())
         finally:
             del self._pending[moment]
+
+
+class Duty(Protocol):
+    """A recurring job of the leader. Doing it twice is harmless; writes that would be harmful carry the
+    epoch.
+
+    `do` returns soon or awaits often: a leader that loses its term is stopped at the next `await`.
+    """
+
+    name: str
+
+    @property
+    def every_s(self) -> float:
+        """Seconds until the next time."""
+
+    async def do(self, term: Term) -> None:
+        """Do it once in the leader's term."""

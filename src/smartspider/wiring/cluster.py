@@ -22,7 +22,7 @@ from smartspider.backends.redis.address import RedisAddress, read_url
 from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.demand import RedisDemand
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.frontier.lease import GateClosed, SendWindow

@@ -13,14 +13,14 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection
-from smartspider.store.runs import retry
+from smartspider.store.runs import reopen_failed
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.contracts.actions import begin, closed, done, settle, take, take_one, urls
 
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "BATCH", 3)
+    monkeypatch.setattr(reopen_failed, "BATCH", 3)
 
 
 async def _failed(backend: SqliteBackend, count: int) -> tuple[Run, int]:
@@ -44,7 +44,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
     backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     run, _ = await _failed(backend, 20)
-    left, opens = [times], retry.open_failed
+    left, opens = [times], reopen_failed.open_failed
 
     def die(*values: Any) -> None:
         opens(*values)
@@ -53,7 +53,7 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(retry, "open_failed", die)
+        patch.setattr(reopen_failed, "open_failed", die)
         with pytest.raises(Killed):
             await backend.store.retry(run.id, actor="ann")
     await backend.reopen()
@@ -68,10 +68,10 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
 
 async def test_a_run_that_ends_while_it_is_retried_is_queued_again(backend: SqliteBackend) -> None:
     run, worker = await _failed(backend, 9)
-    sweep = retry.RetrySweep(run.id, "ann")
+    sweep = reopen_failed.RetrySweep(run.id, "ann")
 
     def step(connection: Connection) -> bool:
-        return retry.step(connection, sweep, backend.database.now())
+        return reopen_failed.step(connection, sweep, backend.database.now())
 
     while await backend.database.write(step):
         if (await backend.store.get_run(run.id)).state == "queued":
@@ -85,10 +85,10 @@ async def test_a_run_that_ends_while_it_is_retried_is_queued_again(backend: Sqli
 
 async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(backend: SqliteBackend) -> None:
     run, _ = await _failed(backend, 9)
-    sweep = retry.RetrySweep(run.id, "ann")
+    sweep = reopen_failed.RetrySweep(run.id, "ann")
 
     def step(connection: Connection) -> bool:
-        return retry.step(connection, sweep, backend.database.now())
+        return reopen_failed.step(connection, sweep, backend.database.now())
 
     await backend.database.write(step)
     await backend.store.set_state(run.id, "cancelled")

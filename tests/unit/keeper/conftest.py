@@ -18,7 +18,7 @@ from smartspider.core.tasks import TaskRecord
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
-from smartspider.interfaces.index import LAPSE_S
+from smartspider.interfaces.frontier_index import LAPSE_S
 from smartspider.keeper.frontier.filling import FillSizes
 from smartspider.services.schedules.schedules import sync_task_schedule
 from smartspider.store.nodes.leadership import SqlLeadership

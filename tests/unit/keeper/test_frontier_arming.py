@@ -13,7 +13,7 @@ from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.core.errors import FrontierUnavailable, LeadershipLost, NotArmed
 from smartspider.core.frontier.lease import Lease
-from smartspider.interfaces.index import LAPSE_S
+from smartspider.interfaces.frontier_index import LAPSE_S
 from smartspider.keeper.frontier.arming import CHECK_S
 from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider_testing.servers import RedisServer

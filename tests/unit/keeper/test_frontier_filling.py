@@ -13,7 +13,7 @@ from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.backends.redis.shards import Call
 from smartspider.core.frontier.updates import FrontierUpdate, RunControl, RunLoad
-from smartspider.interfaces.index import IndexCounts
+from smartspider.interfaces.frontier_index import IndexCounts
 from smartspider.keeper.frontier.controls import share_of
 from smartspider.keeper.frontier.filling import FillSizes
 from smartspider.keeper.frontier.loads import REPAIR_S

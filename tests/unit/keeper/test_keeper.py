@@ -13,8 +13,7 @@ from tests.unit.keeper.conftest import Harness
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.leadership import Leadership, Term
-from smartspider.keeper.duty import Duty
-from smartspider.keeper.keeper import POLL_S, TERM_S, Keeper, leader_name
+from smartspider.keeper.keeper import POLL_S, TERM_S, Duty, Keeper, leader_name
 
 
 class Counting:

@@ -14,7 +14,7 @@ from tests.unit.services.situations import NOW, gate, progress, situation
 from smartspider.core.errors import NotArmed, StoreFull, StoreUnavailable
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.installation import Installation, RemoteFrontier
-from smartspider.interfaces.index import ShardState
+from smartspider.interfaces.frontier_index import ShardState
 from smartspider.interfaces.leadership import Term
 from smartspider.services.readiness import Readiness
 from smartspider.services.runs.blockers import DISK_FULL, find_blockers, missing_leader

@@ -25,8 +25,7 @@ from smartspider.store.logs.terms import LogFilter
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.migration import migration
-from smartspider.wiring.migration.checks import MigrationRequest
-from smartspider.wiring.migration.moved_folder import check_not_moved
+from smartspider.wiring.migration.checks import MigrationRequest, check_not_moved
 from smartspider_testing.servers import PostgresServer, RedisServer
 
 ROWS = 12
@@ -410,7 +409,7 @@ async def test_a_folder_that_somebody_works_in_is_refused(small: MigrationReques
 
 async def test_the_redis_of_another_cluster_is_refused(small: MigrationRequest) -> None:
     from smartspider.backends.redis.address import read_url
-    from smartspider.backends.redis.index import RedisIndex
+    from smartspider.backends.redis.frontier_index import RedisIndex
     from smartspider.backends.redis.shards import Shards
 
     shards = Shards(read_url(small.frontier_url))

@@ -15,7 +15,7 @@ def build_library(package: str, name: str, constants: Mapping[str, float], parts
     """Return the code of a library: its constants, then the files of a package's
     `library` folder in order.
     """
-    folder = resources.files(package) / "library"
+    folder = resources.files(package) / "lua"
     values = ", ".join(map(str, constants.values()))
     files = [(folder / f"{part}.lua").read_text(encoding="utf-8") for part in parts]
     return "\n".join((f"#!lua name={name}", f"local {', '.join(constants)} = {values}", *files))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from smartspider.backends.redis import functions
 from smartspider.backends.redis.servers import RedisNode
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.interfaces.index import LAPSE_S
+from smartspider.interfaces.frontier_index import LAPSE_S
 
 NAME = "smartspider"
 VERSION = 4

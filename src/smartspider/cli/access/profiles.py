@@ -118,7 +118,7 @@ def remove(name: str) -> dict[str, Any]:
 
 def _read_token(token: str | None, token_file: Path | None) -> str | None:
     """Return the token that was given, from the option, standard input or a file."""
-    from smartspider.cli.terminal.prompts import ask_secret
+    from smartspider.cli.terminal.output import ask_secret
     from smartspider.core.errors import SettingInvalid
 
     if token == "-":  # noqa: S105 - not one
@@ -147,7 +147,7 @@ async def _create_token(new: Profile, user: str) -> str:
     """Sign in with a password, which is not stored, and create a token that acts for the user."""
     import platform
 
-    from smartspider.cli.terminal.prompts import ask_secret
+    from smartspider.cli.terminal.output import ask_secret
     from smartspider.client import Client
     from smartspider.core.errors import Forbidden
 

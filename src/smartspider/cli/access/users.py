@@ -46,7 +46,7 @@ def user() -> None:
 @printed(message=ROLE_MESSAGE)
 def add(name: str, role: Any, target: Target, *, asks_password: bool) -> UserView:
     """Add a user. A user without a password cannot sign in, but tokens can act for them."""
-    from smartspider.cli.terminal.prompts import ask_secret
+    from smartspider.cli.terminal.output import ask_secret
 
     password = ask_secret(f"password of {name}", is_new=True) if asks_password else None
     return target.run(lambda operations: operations.create_user(name, role=role, password=password))
@@ -66,7 +66,7 @@ def list_users(target: Target) -> list[UserView]:
 @printed(message="user {0.name!r} has a new password")
 def passwd(name: str, target: Target) -> UserView:
     """Set a user's password (prompt or standard input). All sessions of the user end."""
-    from smartspider.cli.terminal.prompts import ask_secret
+    from smartspider.cli.terminal.output import ask_secret
 
     password = ask_secret(f"new password of {name}", is_new=True)
     return target.run(lambda operations: operations.change_user(name, password=password))
@@ -107,7 +107,7 @@ def enable(name: str, target: Target) -> UserView:
 @printed(message="user {0[name]!r} is deleted")
 def delete(name: str, target: Target, *, yes: bool) -> dict[str, Any]:
     """Delete a user. Their sessions end and their tokens are revoked."""
-    from smartspider.cli.terminal.prompts import confirm
+    from smartspider.cli.terminal.output import confirm
 
     async def remove(operations: AllOperations) -> str:
         found = await operations.get_user(name)

@@ -159,7 +159,7 @@ def diff(name: str, before: int | None, after: int | None, target: Target) -> Ve
 @printed(message="task {0[name]!r} is deleted; its runs are kept")
 def delete(name: str, target: Target, *, yes: bool) -> dict[str, Any]:
     """Delete a task. Its runs and rows are kept; in a data folder, unfinished runs are cancelled."""
-    from smartspider.cli.terminal.prompts import confirm
+    from smartspider.cli.terminal.output import confirm
 
     async def remove(operations: AllOperations) -> str:
         task = await operations.get_task(name)

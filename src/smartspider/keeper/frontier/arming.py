@@ -9,7 +9,7 @@ import logging
 from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, NotArmed
 from smartspider.core.failpoints import reach
 from smartspider.core.runs.run import LEASES_IN
-from smartspider.interfaces.index import ShardState, SlotLead
+from smartspider.interfaces.frontier_index import ShardState, SlotLead
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.controls import RunControlSender
 from smartspider.keeper.frontier.filling import ShardLoader

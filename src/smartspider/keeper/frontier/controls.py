@@ -10,7 +10,7 @@ import msgspec
 
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.updates import RunControl
-from smartspider.interfaces.index import IndexCounts
+from smartspider.interfaces.frontier_index import IndexCounts
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.state import FrontierState, gather_shards
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.clock import Clock
-from smartspider.keeper.duty import Duty
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
 from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, SweepOpenRows
 from smartspider.keeper.frontier.hosts import EvictIdleHosts, SendChangedHosts
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
+from smartspider.keeper.keeper import Duty
 from smartspider.store.runs.store import RunStore
 
 TERM_S = 5.0

@@ -10,7 +10,7 @@ from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.frontier.updates import RunControl, RunLoad
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.index import IndexCounts
+from smartspider.interfaces.frontier_index import IndexCounts
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.state import FrontierState, gather_shards
 

@@ -6,7 +6,7 @@ from smartspider.core.errors import FrontierUnavailable, NotAllowed
 from smartspider.installation.installation import RemoteFrontier
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.duty import Duty
+from smartspider.keeper.keeper import Duty
 
 TERM_S = 15.0
 POLL_S = 0.25

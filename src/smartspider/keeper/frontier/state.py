@@ -9,7 +9,7 @@ from typing import TypeVar
 from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.frontier.updates import RunControl
 from smartspider.installation.installation import RemoteFrontier
-from smartspider.interfaces.index import IndexCounts
+from smartspider.interfaces.frontier_index import IndexCounts
 from smartspider.interfaces.leadership import Term
 
 T = TypeVar("T")

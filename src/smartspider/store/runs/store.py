@@ -19,7 +19,7 @@ from smartspider.store.hosts import robots
 from smartspider.store.nodes import leadership
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs import creation, fsck, lifecycle, listing, records
-from smartspider.store.runs import retry as retries
+from smartspider.store.runs import reopen_failed as retries
 from smartspider.store.runs import tuning as settings
 from smartspider.store.runs.fsck import Finding
 from smartspider.store.runs.listing import FailedRequest, UrlRow

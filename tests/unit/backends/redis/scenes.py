@@ -11,7 +11,7 @@ from tests.unit.backends.redis.memory import MemoryRows
 from smartspider.backends.redis import library
 from smartspider.backends.redis.address import RedisAddress, read_url
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.frontier.lease import Lease

@@ -12,7 +12,7 @@ from smartspider.core.errors import LeadershipLost, NotArmed
 from smartspider.core.frontier.lease import Lease, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.interfaces.index import LAPSE_S
+from smartspider.interfaces.frontier_index import LAPSE_S
 from smartspider_testing.servers import RedisServer
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.backends.redis.scenes import Scene, place_of, url, urls
 
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.core.workers.worker import WorkerRegistration
 

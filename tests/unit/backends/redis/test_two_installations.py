@@ -9,7 +9,7 @@ from tests.unit.backends.redis.scenes import HandClock
 
 from smartspider.backends.redis import library
 from smartspider.backends.redis.address import read_url
-from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.errors import FrontierTaken, NotArmed
 from smartspider.core.frontier.updates import QueuePosition, RunControl

@@ -9,7 +9,7 @@ from smartspider.backends.redis.calls import BATCH, LANE_CAP, batches, control_a
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
-from smartspider.interfaces.index import IndexCounts, RefusalCounts, ShardState, SlotLead
+from smartspider.interfaces.frontier_index import IndexCounts, RefusalCounts, ShardState, SlotLead
 
 FORGET = 2
 """Result of a shard that holds data it should not."""
@@ -20,7 +20,7 @@ NEARLY_USED_UP = 4
 
 
 class RedisIndex:
-    """See `interfaces/index.py`."""
+    """See `interfaces/frontier_index.py`."""
 
     def __init__(self, shards: Shards, *, cap: int = LANE_CAP) -> None:
         self._shards = shards
