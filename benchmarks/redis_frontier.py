@@ -21,7 +21,7 @@ from smartspider.backends.redis import library
 from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.calls import offer_calls
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.frontier.updates import FrontierUpdate, OpenRequest, QueuePosition, RunControl
 from smartspider.core.requests.request import Request, make_request

@@ -12,7 +12,7 @@ from smartspider.backends.postgres.store import PostgresStore
 from smartspider.backends.redis import library
 from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.backends.redis.index import RedisIndex
+from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.backends.redis.shards import Shards
 from smartspider.core.frontier.lease import Lease
