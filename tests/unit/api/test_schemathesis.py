@@ -61,7 +61,7 @@ def far_from_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(_asked: Any) -> Any:
         raise NameNotResolved("there is no such host")
 
-    monkeypatch.setattr(previews, "_told", nothing)
+    monkeypatch.setattr(previews, "_answer", nothing)
 
 
 def _config(place: Path, known: dict[str, str]) -> Path:

@@ -25,7 +25,8 @@ from smartspider.store.logs.terms import LogFilter
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.migration import migration
-from smartspider.wiring.migration.checks import MigrationRequest, check_not_moved
+from smartspider.wiring.migration.checks import MigrationRequest
+from smartspider.wiring.migration.moved_folder import check_not_moved
 from smartspider_testing.servers import PostgresServer, RedisServer
 
 ROWS = 12

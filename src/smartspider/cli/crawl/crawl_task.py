@@ -39,7 +39,7 @@ from smartspider.taskfile.model.task import Task
 from smartspider.wiring import fault_injection
 from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.migration.checks import check_folder_not_moved
+from smartspider.wiring.migration.moved_folder import check_folder_not_moved
 from smartspider.wiring.processes.lifecycle import run_loop
 
 

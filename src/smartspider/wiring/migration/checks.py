@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -11,12 +10,9 @@ from smartspider.backends.postgres.folder_import import FolderImport, ImportStat
 from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.shards import Shards
-from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.backends.sqlite.folder_export import TABLES, FolderExport
-from smartspider.backends.sqlite.move_marker import MoveMarker, folder_moved, read_marker
-from smartspider.backends.sqlite.schema import prepare
+from smartspider.backends.sqlite.move_marker import MoveMarker, folder_moved
 from smartspider.core.errors import LeadershipLost, NotAllowed
-from smartspider.installation.settings import read_settings
 
 SHOWN = 4
 
@@ -112,18 +108,3 @@ async def _check_redis(url: str, *, had_leader: bool) -> None:
                 )
     finally:
         await shards.close()
-
-
-def check_not_moved(path: Path) -> None:
-    """Raise `NotAllowed` for a folder that was or is being moved, unless the settings name a cluster."""
-    if not read_settings().is_cluster:
-        check_folder_not_moved(path)
-
-
-def check_folder_not_moved(path: Path) -> None:
-    """Raise `NotAllowed` for a folder that was or is being moved, whatever the settings."""
-    prepare(path)
-    with closing(connect(path / FILE)) as connection:
-        marker = read_marker(connection)
-    if marker is not None:
-        raise folder_moved(marker, path)
