@@ -14,6 +14,7 @@ import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
 from smartspider.core.errors import NameNotResolved
+from smartspider.core.rate_limits import RateLimit
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.operations.services import Services
 from smartspider.wiring.preview import previews
@@ -32,7 +33,7 @@ KNOWN = {
     "token_id": "1",
 }
 """Ids of what is there, so that not everything is answered by 404."""
-SETTLED = msgspec.structs.replace(SETTINGS, rate_limit="100000/100000")
+SETTLED = msgspec.structs.replace(SETTINGS, rate_limit=RateLimit(1e5, 1e5))
 
 
 @pytest.fixture
