@@ -15,16 +15,16 @@ BY_STATUS = {
     403: "use a token whose role and scopes allow this",
     404: "list the resources to find valid ids",
     405: PATHS,
-    408: "send the whole request without long pauses",
+    408: "send the complete request before the timeout",
     409: "get the current state and try again",
     412: "get the newest version and apply the change to it",
-    413: "send a smaller body, or split it",
+    413: "send a smaller body, or split the request",
     415: "send application/json",
     422: EXPECTED,
     429: "try again after the number of seconds in `Retry-After`",
     431: "send fewer or shorter headers",
     500: "try again; the server log has details",
-    503: "try again in a moment; /readyz and `smartspider doctor` show what is missing",
+    503: "try again in a moment; /readyz and `smartspider doctor` show failed checks",
 }
 """Default hints by status."""
 

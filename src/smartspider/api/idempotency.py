@@ -102,8 +102,8 @@ class KeyedCall:
     async def _rebuilt(self, subject: str, rebuild: Rebuild | None) -> Response:
         if rebuild is None or self._is_secret:
             raise Conflict(
-                f"this call was made before and created {subject}, but its response was lost",
-                hint=f"use {subject}, or a new key to do it again",
+                f"an earlier request with this Idempotency-Key created {subject}, but its response was lost",
+                hint=f"use {subject}, or repeat the request with a new key",
             )
         response = await rebuild(subject)
         response.headers[REPLAYED] = "true"
@@ -158,6 +158,6 @@ def _replay(stored: StoredResponse) -> Response:
     if not stored.body and "content-type" in stored.headers:
         raise Conflict(
             "this call was made before, and its response contained a secret that is shown only once",
-            hint="revoke or delete what it created, and create it again",
+            hint="revoke or delete the created object, and create a new one",
         )
     return Response(stored.body, stored.status, {**stored.headers, REPLAYED: "true"})

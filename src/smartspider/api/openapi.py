@@ -14,28 +14,28 @@ from smartspider.api.problems import MEDIA_TYPE
 from smartspider.api.responses import REF, view_schemas
 from smartspider.views.problem import ProblemView
 
-DESCRIPTION = """Describe what you want from web sites in one JSON task; get clean, deduplicated rows.
+DESCRIPTION = """Crawl websites with JSON task files and get clean, deduplicated rows.
 
 Errors are problem documents (RFC 9457) with `code`, `detail` and `hint`. Lists take `limit` and `cursor` and
 answer `items` and `next`. Ids are opaque strings; a task in a path is named by its id or its name.
-Times are ISO 8601 in UTC. A POST that creates accepts an `Idempotency-Key`."""
+Times are ISO 8601 in UTC. POST requests that create an object accept an `Idempotency-Key` header."""
 
 TAGS = {
     "auth": "Sessions.",
     "tasks": "Task files and their versions.",
     "runs": "Executions of tasks: state, progress and control.",
     "results": "The rows of runs.",
-    "explain": "Why a URL was or was not fetched, and why a run does not progress.",
+    "explain": "Explanations of fetched and unfetched URLs and of stalled runs.",
     "logs": "Log lines.",
-    "preview": "Rules tried on a page; nothing is stored.",
-    "schedules": "Runs that start at set times.",
-    "notifications": "Messages about runs, by webhook or email.",
+    "preview": "Try rules on a page without storing anything.",
+    "schedules": "Schedules that start runs.",
+    "notifications": "Notifications about runs by webhook, email or Slack.",
     "hosts": "Hosts and their gates (rate limits), for all runs.",
     "nodes": "Machines and workers.",
-    "users": "People who sign in.",
+    "users": "User accounts.",
     "tokens": "API tokens.",
-    "audit": "Who did what; a hash chain that shows tampering.",
-    "search": "Search over all nouns.",
+    "audit": "Audit log: every change with its actor, in a tamper-evident hash chain.",
+    "search": "Search tasks, runs, hosts and other objects.",
     "operations": "Health, metrics, and the schema of task files.",
 }
 
@@ -44,10 +44,10 @@ _WHY = {
     "403": "The role or scopes of the token do not allow this, or the task belongs to another user",
     "404": "Not found",
     "409": "Not possible in the current state",
-    "412": "There is a newer version",
+    "412": "The resource has a newer version",
     "413": "The body is too large",
     "415": "The content type is not supported",
-    "422": "The request is invalid; `errors` names each key",
+    "422": "The request is invalid; `errors` lists each invalid key",
     "429": "Too many requests",
     "503": "The store is not available",
 }

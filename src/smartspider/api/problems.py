@@ -53,7 +53,7 @@ MAX_HINTS = 20
 MAX_TEXT = 2000
 UNKNOWN_KEY = "extra_forbidden"
 
-RETRY_HINT = "try again in a moment; first check whether the request took effect"
+RETRY_HINT = "check whether the request took effect, then try again"
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class CatchUnexpected:
         except asyncio.CancelledError:  # the grace period of the server has ended
             if has_started:
                 raise
-            await problem_response(errors.StoreUnavailable("the server is stopping", hint=RETRY_HINT))(
+            await problem_response(errors.StoreUnavailable("the server is shutting down", hint=RETRY_HINT))(
                 scope, receive, send
             )
         except Exception as error:
@@ -192,7 +192,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if status == 404 and detail == "Not Found":
         detail, hint = f"no resource at {request.url.path[:200]}", default_hints.PATHS
     if status == 405:
-        detail = f"{request.method} is not allowed at {request.url.path[:200]}"
+        detail = f"{request.method} is not allowed for {request.url.path[:200]}"
         headers["Allow"] = ", ".join(sorted(_allowed(request)))
         hint = f"allowed methods: {headers['Allow']}"
     if "body" in detail and status == 400:  # FastAPI's message for a body that cannot be decoded

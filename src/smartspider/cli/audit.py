@@ -29,7 +29,7 @@ def _print_check(check: AuditCheckView) -> None:
     if check.valid:
         print_line(f"the audit log is intact: {number}\nhead {check.head}")
     else:
-        print_line(f"the audit log is broken: {check.reason}; {number} before it intact")
+        print_line(f"the audit log is broken: {check.reason}; the {number} before it are intact")
 
 
 @click.group()

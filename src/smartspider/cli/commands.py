@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "shell": ("smartspider.cli.crawl.page:shell", "Try rules on a page interactively."),
     "why": ("smartspider.cli.runs.why:why", "Explain why a URL was or was not fetched."),
-    "search": ("smartspider.cli.search:search", "Find anything by name or id."),
+    "search": ("smartspider.cli.search:search", "Search tasks, runs, hosts and other objects by name or id."),
     "logs": ("smartspider.cli.logs:logs", "Show and follow log lines."),
     "results": ("smartspider.cli.commands:results", "Show, export and compare the rows of a run."),
     "task": ("smartspider.cli.tasks.task:task", "Manage tasks and their versions."),
@@ -75,7 +75,7 @@ RUN: dict[str, tuple[str, str]] = {
     "tune": ("smartspider.cli.runs.control:tune", "Change the settings of a run while it is running."),
     "stall": (
         "smartspider.cli.runs.control:stall",
-        "Explain why a run makes no progress, and what to do.",
+        "Explain why a run makes no progress and suggest a fix.",
     ),
     "failures": ("smartspider.cli.runs.requests:failures", "Show failed requests."),
     "pages": ("smartspider.cli.runs.requests:pages", "Show the requests of a run and their outcomes."),
@@ -85,8 +85,8 @@ RUN: dict[str, tuple[str, str]] = {
 RESULTS: dict[str, tuple[str, str]] = {
     "show": ("smartspider.cli.results.show:show", "Show rows of a run."),
     "export": ("smartspider.cli.results.export:export", "Write all rows of a run to files."),
-    "diff": ("smartspider.cli.results.diff:diff", "Show what changed from one run to another."),
-    "rejects": ("smartspider.cli.results.step_log:rejects", "Show rejected items and the reasons."),
+    "diff": ("smartspider.cli.results.diff:diff", "Compare the rows of two runs."),
+    "rejects": ("smartspider.cli.results.step_log:rejects", "Show rejected items with the reason."),
     "cleaning": (
         "smartspider.cli.results.step_log:cleaning",
         "Show the cleaning log: values before and after each step.",
@@ -119,7 +119,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, about) for name, (_, about) in self._table.items()])
 
 
-app = LazyGroup("smartspider", COMMANDS, "Crawl web sites as described in one task file and get clean rows.")
+app = LazyGroup("smartspider", COMMANDS, "Crawl websites described by one task file into clean rows.")
 click.version_option(__version__, prog_name="smartspider")(app)
 run = LazyGroup("run", RUN, COMMANDS["run"][1])
 results = LazyGroup("results", RESULTS, COMMANDS["results"][1])

@@ -20,8 +20,8 @@ def _line(one: HostGateView) -> str:
     delays = {
         "runs": one.delays_s.runs,
         "robots.txt": one.delays_s.robots,
-        "its responses": one.delays_s.adaptive,
-        "an operator": one.delays_s.operator,
+        "adaptive": one.delays_s.adaptive,
+        "operator": one.delays_s.operator,
     }
     origin = max(delays, key=lambda name: delays[name])
     parts = [f"{one.delay_s:g} s apart" + (f" by {origin}" if one.delay_s else "")]
@@ -59,11 +59,11 @@ def list_hosts(limit: int, target: Target, *, held: bool) -> list[HostGateView]:
 @click.option(
     "--for", "duration", required=True, metavar="TIME", help="Duration of the hold: 90s, 10m, 2h, 7d."
 )
-@click.option("--reason", default="", metavar="TEXT", help="Reason of the hold.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason for the hold.")
 @with_target
 @printed(_print_host)
 def hold(name: str, duration: str, reason: str, target: Target) -> HostGateView:
-    """Pause all requests to a host for a time. A longer hold is not shortened."""
+    """Pause all requests to a host for a given duration. An existing longer hold stays in effect."""
     from smartspider.cli.times import parse_duration_s
 
     seconds = parse_duration_s(duration)
@@ -75,7 +75,7 @@ def hold(name: str, duration: str, reason: str, target: Target) -> HostGateView:
 @with_target
 @printed(_print_host)
 def resume(name: str, target: Target) -> HostGateView:
-    """Lift a hold at once and reset the host's adaptive delay."""
+    """Lift a hold immediately and reset the host's adaptive delay."""
     return target.run(lambda operations: operations.resume_host(name))
 
 
@@ -85,5 +85,5 @@ def resume(name: str, target: Target) -> HostGateView:
 @with_target
 @printed(_print_host)
 def delay(name: str, seconds: float, target: Target) -> HostGateView:
-    """Set the minimum delay of a host, whatever runs and robots.txt ask for; 0 removes it."""
+    """Set the minimum delay of a host. It overrides shorter delays of runs and robots.txt; 0 removes it."""
     return target.run(lambda operations: operations.slow_host(name, delay_s=seconds))

@@ -44,8 +44,8 @@ def _worker_text(worker: WorkerView) -> str:
     if worker.run_ids:
         parts.append(f"runs {', '.join(worker.run_ids)}")
     if worker.hosts:
-        parts.append(f"at {', '.join(worker.hosts)}")
-    return ", ".join([*parts, f"seen {worker.seen_at}"])
+        parts.append(f"hosts {', '.join(worker.hosts)}")
+    return ", ".join([*parts, f"last seen {worker.seen_at}"])
 
 
 def _print_scaling(found: ScalingView) -> None:
@@ -86,7 +86,7 @@ def list_nodes(target: Target) -> list[NodeView]:
 def drain(name: str, worker_id: int | None, target: Target) -> Drained:
     """Drain a node: its workers finish their requests in flight and exit.
 
-    Other workers take over the rest.
+    Other workers take over its remaining requests.
     """
     return target.run(lambda operations: operations.drain_node(name, worker_id=worker_id))
 

@@ -69,7 +69,7 @@ def notification() -> None:
 def add(
     kind: Any, address: str, events: tuple[Any, ...], task: str | None, target: Target
 ) -> NotificationTargetMade:
-    """Add a notification target: the URL of a webhook (signed) or of a Slack webhook, or an email address."""
+    """Add a notification target: a signed webhook URL, a Slack webhook URL or an email address."""
     return target.run(
         lambda operations: operations.create_notification(
             kind=kind, address=address, events=events or EVENTS, task_id=task
@@ -94,7 +94,7 @@ def list_targets(target: Target) -> list[NotificationTargetView]:
     exit_code=lambda tried: code_of_findings(is_ok=tried.delivered),
 )
 def test(notification_id: str, target: Target) -> TriedView:
-    """Send a test notification; exit code 6 if it is not delivered."""
+    """Send a test notification; exit code 6 if delivery fails."""
     return target.run(lambda operations: operations.test_notification(notification_id))
 
 

@@ -85,7 +85,7 @@ def read_profiles() -> Profiles:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # not quoted: it holds tokens
         raise SettingInvalid(
-            f"{path} is not a profiles file", hint="delete it and add the servers again"
+            f"{path} is not a profiles file", hint="delete it and add the profiles again"
         ) from error
 
 

@@ -210,7 +210,7 @@ def next_times(schedule_id: str | None, target: Target, **options: Any) -> Sched
     """Show the next start times of a schedule, or of a rule given with --cron, --every or --at."""
     arguments = _arguments(options)
     if (schedule_id is None) == (not arguments):
-        raise click.UsageError("Give the ID of a schedule, or a rule with --cron, --every or --at.")
+        raise click.UsageError("Specify the ID of a schedule, or a rule with --cron, --every or --at.")
 
     async def find(operations: AllOperations) -> ScheduleDetail | PreviewedTimes:
         if schedule_id is not None:
@@ -225,5 +225,5 @@ def next_times(schedule_id: str | None, target: Target, **options: Any) -> Sched
 @with_target
 @printed(message="started run {0.run_id}")
 def fire(schedule_id: str, target: Target) -> Fired:
-    """Start a run of a schedule now; its regular times do not change."""
+    """Start a run of a schedule now; its next start time does not change."""
     return target.run(lambda operations: operations.fire_schedule(schedule_id))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _print_hits(hits: list[SearchHit]) -> None:
     if not hits:
-        print_message("nothing found")
+        print_message("no matches")
     for hit in hits:
         print_line(f"{hit.kind:<8} {hit.id:>6}  {hit.title}  {hit.detail}".rstrip())
 
@@ -26,5 +26,5 @@ def _print_hits(hits: list[SearchHit]) -> None:
 @with_target
 @printed(_print_hits)
 def search(text: str, limit: int, target: Target) -> list[SearchHit]:
-    """Find tasks, runs, schedules, hosts, nodes, users and tokens by the start of a name, or by id."""
+    """Search tasks, runs, schedules, hosts, nodes, users and tokens by name prefix or id."""
     return target.run(lambda operations: operations.search_all(text, limit=limit)).items

@@ -124,9 +124,9 @@ class Target(msgspec.Struct, frozen=True, dict=True):
         given = {"--data": self.data, "--server": self.server, "--profile": self.profile}
         named = [option for option, value in given.items() if value is not None]
         if len(named) > 1:
-            raise click.UsageError(f"{' and '.join(named)} conflict: give one of them.")
+            raise click.UsageError(f"{' and '.join(named)} are mutually exclusive.")
         if self.data is not None and self.token is not None:
-            raise click.UsageError("--token needs --server or --profile.")
+            raise click.UsageError("--token requires --server or --profile.")
 
 
 async def _run_in_folder(

@@ -70,7 +70,7 @@ def address_from_env(environment: Mapping[str, str] | None = None) -> ServerAddr
     """Return the address the environment names; raise `SettingInvalid`."""
     values = os.environ if environment is None else environment
     if not values.get(SERVER):
-        raise SettingInvalid(f"{SERVER} is not set", hint="set it to the address of a server")
+        raise SettingInvalid(f"{SERVER} is not set", hint="set it to the URL of a server")
     return ServerAddress(values[SERVER], _token(values), values.get(CA_FILE) or None)
 
 

@@ -47,7 +47,7 @@ def error_of(
     except (msgspec.DecodeError, UnicodeDecodeError):
         if status != 429 and (body or status == 503 or status not in _BY_STATUS):
             return _not_smartspider(status, server)
-        problem = _LenientProblem("", status, "", f"the server answered {status}", hint=_hint(status))
+        problem = _LenientProblem("", status, "", f"the server returned status {status}", hint=_hint(status))
     if status == 429:
         return errors.TooMany(problem.detail, retry_after_s=_seconds(retry_after), hint=problem.hint)
     kind = KINDS.get(problem.code) or _BY_STATUS.get(status, errors.SmartSpiderError)
@@ -59,15 +59,15 @@ def error_of(
 
 def _not_smartspider(status: int, server: str) -> errors.ServerUnreachable:
     return errors.ServerUnreachable(
-        f"{server or 'the server'} did not send a SmartSpider response (status {status})",
-        hint="check that the address (--server, SMARTSPIDER_SERVER) is that of a SmartSpider server",
+        f"{server or 'the server'} did not return a SmartSpider response (status {status})",
+        hint="check that the URL (--server, SMARTSPIDER_SERVER) points to a SmartSpider server",
     )
 
 
 def _hint(status: int) -> str:
     if status == 401:
         return "use a token of this server (--token, SMARTSPIDER_TOKEN)"
-    return "" if status in (403, 404, 429) else "check that the address is that of a SmartSpider server"
+    return "" if status in (403, 404, 429) else "check that the URL points to a SmartSpider server"
 
 
 def _seconds(retry_after: str | None) -> float:

@@ -147,8 +147,8 @@ class ServerConnection:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ServerUnreachable(
-                f"the response of {self.url} is not what this version expects: {error}",
-                hint="check that the address is that of a SmartSpider server of a compatible version",
+                f"{self.url} returned an unexpected response: {error}",
+                hint="check that the URL points to a SmartSpider server of a compatible version",
             ) from error
 
     def _open_session(self) -> aiohttp.ClientSession:
@@ -210,7 +210,7 @@ def check_server_url(url: str) -> str:
         is_valid = False
     if not is_valid or parts.query or parts.fragment or parts.username is not None:
         raise SettingInvalid(  # the URL is not quoted: it may contain a password
-            "the address of the server is not a plain http:// or https:// URL",
+            "the server URL is not an http:// or https:// URL without credentials",
             hint="write it as http://127.0.0.1:8000, and pass the token separately",
         )
     return url.strip().rstrip("/")

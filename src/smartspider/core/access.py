@@ -97,7 +97,7 @@ def require(principal: Principal, area: Area, verb: Verb, *, owner: str | None =
     """Raise `Forbidden` unless the principal has the scope and may change what `owner`, if given, owns."""
     if not principal.may(area, verb):
         raise Forbidden(
-            f"{principal.name} ({principal.role}) may not {verb} {area}",
+            f"{principal.name} ({principal.role}) has no permission to {verb} {area}",
             hint="use a token with a role and scopes that allow it",
         )
     if owner is not None and not principal.owns(owner):

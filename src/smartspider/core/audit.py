@@ -72,7 +72,7 @@ def find_break(entries: Iterable[AuditEntry], head: AuditHead = CHAIN_START) -> 
         if entry.id != head.id + 1:
             return ChainBreak(head.id + 1, "is missing")
         if entry_hash(entry) != entry.hash:
-            return ChainBreak(entry.id, "is not what was written")
+            return ChainBreak(entry.id, "was modified")
         if entry.previous != head.hash:
             return ChainBreak(entry.id, "does not follow the entry before it")
         head = AuditHead(entry.id, entry.hash)

@@ -163,7 +163,7 @@ class LinkFilter:
                 return _Refused(f"limit: depth {depth} is too deep")
         url = normal_url(link.href, base)
         if url is None:
-            return _Refused("it is not an http or https URL")
+            return _Refused("not an http or https URL")
         canonical = canonical_url(url, self._plan.canonical)
         refusal = (
             self._refusal(url, canonical, request.host)

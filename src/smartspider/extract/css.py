@@ -53,7 +53,7 @@ def read_selector(expr: str) -> tuple[ComplexSelector, ...]:
         outward = others[0].combinator if is_item else first.combinator
         if outward in {"+", "~"}:
             raise InvalidSelector(
-                first.at, f"'{outward}' leads out of the item", "rules search inside the item"
+                first.at, f"'{outward}' matches elements outside the item", "rules search inside the item"
             )
     return selectors
 
@@ -147,7 +147,7 @@ def _end_of_string(expr: str, start: int) -> int:
         if expr[position] == expr[start]:
             return position + 1
         position += 2 if expr[position] == "\\" else 1
-    raise InvalidSelector(start, "the quote is never closed")
+    raise InvalidSelector(start, "unclosed quote")
 
 
 def _read_pseudo_element(expr: str, position: int) -> tuple[Take, str | None, int]:

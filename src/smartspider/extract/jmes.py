@@ -77,7 +77,7 @@ def _check_functions(node: Any, expr: str) -> None:
         elif node["type"] == "expref" and id(node) not in called:
             # An expression reference is not a value that could be stored.
             raise InvalidExpression(
-                None, "'&' is not a value", "it belongs in functions such as sort_by(x, &y)"
+                None, "'&' is not a value", "use it as a function argument, such as sort_by(x, &y)"
             )
         stack.extend(child for child in children if isinstance(child, dict))
 

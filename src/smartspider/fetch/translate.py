@@ -70,7 +70,7 @@ def translate_error(error: BaseException, url: str) -> FetchFailed:
 def _detail(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        text = f"it answers {error.status} {error.message}"
+        text = f"the proxy returned {error.status} {error.message}"
     elif isinstance(error, aiohttp.ClientResponseError):
         # Its text contains a status that no server sent.
         text = error.message

@@ -54,7 +54,7 @@ def _acquire(file: Path, what: str) -> Iterator[FileLock]:
     if not lock.acquire():
         raise NotAllowed(
             f"{what} is in use by another process",
-            hint="wait for it or stop it; use --workers for more workers",
+            hint="wait for that process or stop it; use --workers to add workers",
         )
     try:
         yield lock

@@ -53,7 +53,7 @@ def _stored_key(path: Path) -> str:
             path.chmod(0o600)
         key = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
+        reason = getattr(error, "strerror", None) or "it is not a text file"
         raise StoreUnavailable(f"{path} cannot be used: {reason}", hint="check the data folder") from error
     if len(key) < MIN_LENGTH:
         raise StoreUnavailable(

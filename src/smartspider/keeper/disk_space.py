@@ -89,7 +89,7 @@ class WatchDiskSpace:
             if self._since is None:
                 self._since = self._clock.now()
                 log.error(  # noqa: TRY400 - the traceback has no value
-                    "store.full: %s; no request is leased until there is space", error.message
+                    "store.full: %s; no request is leased until space is freed", error.message
                 )
                 await self._notify("store.full", error.message, term)
         except StoreUnavailable:

@@ -72,12 +72,12 @@ class Keeper:
                 return None
             return await self._take()
         except SmartSpiderError as error:
-            log.warning("cannot take the lead: %s", error.message)
+            log.warning("cannot become leader: %s", error.message)
             return None
 
     def _stand_by(self, current: Term) -> None:
         if current.epoch != self._logged_epoch:
-            message = "standing by: %s leads, term %d; this keeper takes over if it fails"
+            message = "on standby: %s is the leader, term %d; this keeper takes over if it fails"
             log.info(message, leader_name(current.owner), current.epoch)
             self._logged_epoch = current.epoch
 
@@ -89,7 +89,7 @@ class Keeper:
         return term
 
     async def _lead(self, term: Term) -> None:
-        log.info("leading, term %d", term.epoch)
+        log.info("became leader, term %d", term.epoch)
         try:
             async with asyncio.TaskGroup() as group:
                 timer = AlignedTimer(self._clock, group)
@@ -97,7 +97,7 @@ class Keeper:
                     group.create_task(self._repeat(duty, term, timer), name=duty.name)
                 group.create_task(self._renew(term, timer), name="term")
         except* LeadershipLost as errors:
-            log.warning("keeper.term_over: no longer leading: %s", errors.exceptions[0])
+            log.warning("keeper.term_over: no longer leader: %s", errors.exceptions[0])
 
     async def _repeat(self, duty: Duty, term: Term, timer: AlignedTimer) -> None:
         while True:
@@ -135,8 +135,8 @@ class Keeper:
             async with asyncio.timeout(RESIGN_S):
                 await self._leadership.resign(self._owner)
         except (SmartSpiderError, TimeoutError) as error:
-            message = error.message if isinstance(error, SmartSpiderError) else "the store does not answer"
-            log.warning("cannot resign, the term expires by itself: %s", message)
+            message = error.message if isinstance(error, SmartSpiderError) else "the store does not respond"
+            log.warning("cannot resign; the term expires on its own: %s", message)
 
 
 SHORTEST = 0.25

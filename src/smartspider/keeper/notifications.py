@@ -70,8 +70,8 @@ class DeliverNotifications:
             log.warning("notification %d, try %d: %s", notification.id, notification.tries + 1, error.message)
             why = error.message
         except Exception:  # must not be retried at once
-            log.exception("notification %d, try %d", notification.id, notification.tries + 1)
-            why = "an unexpected error"
+            log.exception("notification %d, attempt %d failed", notification.id, notification.tries + 1)
+            why = "unexpected error"
         else:
             await self._store.mark_delivered(notification.id, epoch=epoch)
             return

@@ -112,7 +112,7 @@ class DecideWorkers:
         if before is None or before.desired != stable.desired:
             was = "" if before is None else f", {before.desired} were"
             many = "1 worker is" if stable.desired == 1 else f"{stable.desired} workers are"
-            log.info("scaling: %s wanted%s: %s", many, was, stable.reason)
+            log.info("scaling: %s desired%s: %s", many, was, stable.reason)
 
 
 def _is_same(before: ScalingDecision, now: ScalingDecision) -> bool:

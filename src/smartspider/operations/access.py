@@ -50,7 +50,7 @@ class SessionOperations(Operations):
     ) -> SessionView:
         """Start a session with a user name and a password, or refresh one with its refresh token.
 
-        A refresh token works once; using it a second time ends the session.
+        A refresh token can be used once; reusing it ends the session.
         """
         sign_in = self.services.access.sign_in
         if refresh_token is not None:
@@ -62,10 +62,10 @@ class SessionOperations(Operations):
         "/api/auth/me",
         needs="signed_in",
         summary="Return the authenticated principal",
-        answer="The principal and its rights",
+        answer="The principal and its permissions",
     )
     async def get_me(self) -> MeView:
-        """Return the principal that the token belongs to, and its rights."""
+        """Return the principal of the token and its permissions."""
         return me_view(self.principal)
 
     @operation(
@@ -76,7 +76,7 @@ class SessionOperations(Operations):
         answer="The ticket",
     )
     async def create_ticket(self) -> TicketView:
-        """Create a ticket that opens one WebSocket: append `?ticket=`.
+        """Create a single-use ticket for one WebSocket connection; pass it as `?ticket=`.
 
         For browsers, which cannot send an Authorization header with a WebSocket.
         """
@@ -91,7 +91,7 @@ class SessionOperations(Operations):
         status=204,
     )
     async def end_session(self) -> None:
-        """End the session that the token of this request belongs to."""
+        """End the session of the token in this request."""
         await self.services.access.sign_in.sign_out(self.principal)
         self.services.access.authenticator.clear_cache()
 
@@ -109,7 +109,7 @@ class SessionOperations(Operations):
         ),
     )
     async def change_password(self, *, password: Secret, new_password: NewPassword) -> SessionView:
-        """Change your own password. All your sessions end; the answer is a new one."""
+        """Change your own password. All existing sessions end; the response contains a new session."""
         session = await self.services.access.sign_in.change_password(
             self.principal, password, new_password, self.caller_address
         )
@@ -138,7 +138,7 @@ class UserOperations(Operations):
         replay=Replay(),
         body=Body(
             "UserBody",
-            "A new user. A user without a password cannot sign in, but tokens can act for them.",
+            "A new user. A user without a password cannot sign in, but can own tokens.",
             examples=({"name": "ann", "role": "operator", "password": "four random words here"},),
             is_secret=True,
         ),
@@ -151,7 +151,7 @@ class UserOperations(Operations):
         password: OptionalPassword = None,
         idempotency_key: IdempotencyKey = None,
     ) -> UserView:
-        """Create a user. A user without a password cannot sign in, but tokens can act for them."""
+        """Create a user. A user without a password cannot sign in, but can own tokens."""
         from smartspider.services.access import users
 
         return await users.create_user(self.services.access, self.principal, name, role, password)
@@ -183,7 +183,7 @@ class UserOperations(Operations):
         password: OptionalPassword = None,
         enabled: Annotated[bool | None, body()] = None,
     ) -> UserView:
-        """Update a user. All their sessions end; disabling a user revokes their tokens too."""
+        """Update a user. All sessions of the user end; disabling a user also revokes their tokens."""
         from smartspider.services.access import users
 
         return await users.change_user(
@@ -217,13 +217,13 @@ class TokenOperations(Operations):
     async def list_tokens(
         self,
         *,
-        actor: Annotated[str | None, query("Only tokens that act for this user.", max_length=80)] = None,
+        actor: Annotated[str | None, query("Only tokens that act as this user.", max_length=80)] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Listed[TokenView]:
         """List tokens in the order of their creation, without their secrets.
 
-        An admin sees all tokens, other users those that act for them.
+        Admins see all tokens; other users see the tokens that act as them.
         """
         from smartspider.services.access import tokens
 
@@ -270,9 +270,10 @@ class TokenOperations(Operations):
         user: Annotated[str | None, body(min_length=1, max_length=80)] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> NewTokenView:
-        """Create a token; the answer holds its secret, which is not shown again.
+        """Create a token. The response contains the secret, which is not shown again.
 
-        Users who are not admins create tokens that act for them, with no more rights than they have.
+        Users who are not admins can create only tokens that act as themselves, with no more permissions
+        than their own.
         """
         from smartspider.services.access import tokens
 
@@ -297,7 +298,7 @@ class TokenOperations(Operations):
         answer="The revoked token",
     )
     async def revoke_token(self, token_id: Id) -> TokenView:
-        """Revoke a token; requests with it are refused from now on."""
+        """Revoke a token. Further requests with it are rejected."""
         from smartspider.services.access import tokens
         from smartspider.services.inputs import parse_id
 

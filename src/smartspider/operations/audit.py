@@ -28,12 +28,12 @@ class AuditOperations(Operations):
             query("Only entries about this subject: `task:3`, `run:7`, ...", min_length=1, max_length=200),
         ] = None,
         actor: Annotated[
-            str | None, query("Only entries of this actor.", min_length=1, max_length=200)
+            str | None, query("Only entries by this actor.", min_length=1, max_length=200)
         ] = None,
         since: Annotated[
             str | None,
             Param(
-                about="Only entries from this time on.",
+                about="Only entries since this time.",
                 rules={"max_length": 60},
                 examples=("2026-07-01T12:00:00Z",),
             ),
@@ -41,7 +41,7 @@ class AuditOperations(Operations):
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Listed[AuditView]:
-        """List every write with its author, and every politeness rule that was turned off; newest first."""
+        """List every change with its actor, and every disabled politeness rule; newest first."""
         from smartspider.services import audit
 
         wanted = audit.AuditQuery(action, subject, actor, since)

@@ -37,8 +37,8 @@ class ExplainOperations(Operations):
         *,
         run_id: Annotated[str | None, query("The run; default: the newest.", max_length=40)] = None,
     ) -> ExplanationView:
-        """Return where a URL was found, its canonical form, scope,
-        robots.txt, and the outcome in a run.
+        """Return the source page, canonical form, scope and robots.txt decision, and outcome of a URL in a
+        run.
         """
         from smartspider.services.explain.explain import explain_url
         from smartspider.services.inputs import parse_id
@@ -51,7 +51,7 @@ class ExplainOperations(Operations):
         "/api/preview",
         needs=("tasks", "write"),
         summary="Fetch a page and try rules on it",
-        answer="What the rules extracted",
+        answer="The extracted rows",
         example=PREVIEW,
         body=Body(
             "PreviewAsked",
@@ -87,7 +87,7 @@ class ExplainOperations(Operations):
         ] = None,
         page: Annotated[str, body("The page type whose rules are tried.", max_length=100)] = "default",
     ) -> PreviewView:
-        """Fetch a page through its host's gate and extract it with the code of a crawl; nothing is saved."""
+        """Fetch a page within its host's rate limit and extract it as a crawl does. Nothing is stored."""
         from smartspider.wiring.preview.dry_run import preview_page
 
         given = {"rules": rules, "selectors": selectors, "task": task}

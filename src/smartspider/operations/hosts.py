@@ -21,11 +21,11 @@ class HostOperations(Operations):
     async def list_hosts(
         self,
         *,
-        held: Annotated[bool, query("Only hosts that are held now.")] = False,
+        held: Annotated[bool, query("Only hosts on hold.")] = False,
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Listed[HostGateView]:
-        """List hosts by name: the delay between requests, who set it, and holds."""
+        """List hosts in order of name, with the delay between requests, its source, and holds."""
         from smartspider.services import hosts
 
         return await hosts.list_hosts(
@@ -40,7 +40,7 @@ class HostOperations(Operations):
         answer="The host",
         body=Body(
             "HoldBody",
-            "How long to hold the host, and why.",
+            "Duration and reason of the hold.",
             examples=({"seconds": 600, "reason": "maintenance"},),
             is_strict=True,
             is_secret=True,
@@ -53,7 +53,7 @@ class HostOperations(Operations):
         seconds: Annotated[float, body(gt=0, le=MAX_HOLD_S)],
         reason: Annotated[str, body(max_length=300)] = "",
     ) -> HostGateView:
-        """Send no request to a host for a while, for all runs. A hold that lasts longer is not shortened."""
+        """Pause requests to a host for all runs. An existing longer hold stays in effect."""
         from smartspider.services import hosts
 
         return await hosts.hold_host(self.services.installation, self.principal, host, seconds, reason)
@@ -66,7 +66,7 @@ class HostOperations(Operations):
         answer="The host",
     )
     async def resume_host(self, host: Host) -> HostGateView:
-        """Lift a hold at once, and reset the adaptive delay."""
+        """Lift a hold immediately and reset the adaptive delay."""
         from smartspider.services import hosts
 
         return await hosts.resume_host(self.services.installation, self.principal, host)
@@ -88,7 +88,9 @@ class HostOperations(Operations):
     async def slow_host(
         self, host: Host, *, delay_s: Annotated[float, body(ge=0, le=MAX_DELAY_S)]
     ) -> HostGateView:
-        """Keep at least this delay between requests, whatever runs and robots.txt ask for; 0 removes it."""
+        """Set the minimum delay between requests. It overrides shorter delays of runs and robots.txt; 0
+        removes it.
+        """
         from smartspider.services import hosts
 
         return await hosts.slow_host(self.services.installation, self.principal, host, delay_s)

@@ -14,7 +14,7 @@ from smartspider.views.params import Cursor, Limit, RunId, TaskId, query
 
 OfTask = Annotated[str | None, query("Lines of this task: its id or name.", max_length=200)]
 OfRun = Annotated[str | None, query("Lines of this run.", max_length=40)]
-ANSWER = "A page of lines; it may be short although there are more"
+ANSWER = "A page of lines. It may contain fewer than `limit` lines even if more exist"
 EXAMPLE = {
     "items": [
         {
@@ -22,7 +22,7 @@ EXAMPLE = {
             "at": "2026-01-31T12:00:00.000Z",
             "level": "warning",
             "event": "fetch.retried",
-            "text": "timeout; attempt 1 failed, the next is in 2.0 s or later",
+            "text": "timeout; attempt 1 failed, next attempt in 2.0 s or later",
             "worker": "worker 0",
             "task_id": "1",
             "run_id": "7",
@@ -75,7 +75,9 @@ class LogOperations(Operations):
     async def list_task_logs(
         self, task_id: TaskId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[LogArguments]
     ) -> Listed[LogView]:
-        """List the log lines of the newest run, newest first; `/api/logs?task_id=` has those of all runs."""
+        """List the log lines of the newest run, newest first. `/api/logs?task_id=` lists
+        those of all runs.
+        """
         from smartspider.services import logs
         from smartspider.services.runs.lookup import newest_run
         from smartspider.services.tasks.tasks import find_task

@@ -16,7 +16,7 @@ SCALING = {
     "desired": 3,
     "workers": 2,
     "elastic": 2,
-    "reason": "politeness allows 96 requests at a time at 24 hosts; one worker makes up to 32",
+    "reason": "politeness allows 96 requests at a time at 24 hosts; one worker sends up to 32",
     "at": "2026-11-15T13:49:19.073Z",
     "slots": 32,
     "request_s": 0.31,
@@ -45,7 +45,7 @@ class NodeOperations(Operations):
         answer="All machines",
     )
     async def list_nodes(self) -> Listed[NodeView]:
-        """List machines with their workers: what they hold, for which hosts and runs, and their load."""
+        """List machines and their workers, with requests in flight, hosts, runs and load."""
         from smartspider.services.nodes import list_nodes
 
         return Listed(await list_nodes(self.services.installation), None)
@@ -55,11 +55,13 @@ class NodeOperations(Operations):
         "/api/nodes/scaling",
         needs=("nodes", "read"),
         summary="Get the desired number of workers",
-        answer="The number, and why",
+        answer="The desired number and the reason",
         example=SCALING,
     )
     async def get_scaling(self) -> ScalingView:
-        """Return how many workers fetch the backlog in time, no more than the gates of hosts can use."""
+        """Return the number of workers needed to fetch the backlog in time, capped by what host rate limits
+        allow.
+        """
         from smartspider.services.nodes import get_scaling
 
         return await get_scaling(self.services.installation)
@@ -69,7 +71,7 @@ class NodeOperations(Operations):
         "/api/nodes/{node}",
         needs=("nodes", "write"),
         summary="Set the slots of workers",
-        answer="The new slots",
+        answer="The new number of slots",
         example={"node": "crawler-1", "slots": 16, "workers": 4},
         body=Body(
             "NodeChange",
@@ -82,7 +84,7 @@ class NodeOperations(Operations):
     async def tune_node(
         self, node: Node, *, slots: Annotated[int, body(ge=0, le=MAX_SLOTS)], worker_id: WorkerId = None
     ) -> NodeTuned:
-        """Set the largest number of requests in flight of each worker of a machine, or of one worker.
+        """Set the maximum number of requests in flight for each worker of a machine, or for one worker.
 
         0 stops a worker from taking requests.
         """
@@ -100,7 +102,9 @@ class NodeOperations(Operations):
         example={"node": "crawler-1", "asked": 4},
     )
     async def drain_node(self, node: Node, *, worker_id: WorkerId = None) -> Drained:
-        """Have the workers of a machine finish what they hold and exit; others take over the rest."""
+        """Drain a machine: its workers finish their requests in flight and exit. Other workers take over the
+        remaining requests.
+        """
         from smartspider.services import nodes
 
         return await nodes.drain(self.services.installation, self.principal, node, worker_id)

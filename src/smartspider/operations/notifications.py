@@ -75,8 +75,8 @@ class NotificationOperations(Operations):
         ] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> NotificationTargetMade:
-        """Send events to a signed webhook, an email address or Slack. The answer holds the secret,
-        only this time.
+        """Create a target that receives events by signed webhook, email or Slack. The response contains the
+        signing secret, which is not shown again.
         """
         from smartspider.services.notifications import targets
         from smartspider.services.tasks.tasks import find_task
@@ -107,7 +107,7 @@ class NotificationOperations(Operations):
         TARGET,
         needs=("notifications", "write"),
         summary="Delete a notification target",
-        answer="The target is deleted with its pending notifications",
+        answer="The target and its pending notifications were deleted",
         status=204,
     )
     async def delete_notification(self, notification_id: Id) -> None:
@@ -146,7 +146,7 @@ class NotificationOperations(Operations):
     async def list_deliveries(
         self, notification_id: Id, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[DeliveryView]:
-        """List the notifications of a target, newest first: delivered, waiting for a retry, or given up."""
+        """List the deliveries of a target, newest first: delivered, waiting for a retry, or failed."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 

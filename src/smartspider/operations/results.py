@@ -50,7 +50,7 @@ class ResultOperations(Operations):
         sort: Annotated[
             str | None,
             query(
-                "A field or path to sort by; `-` before it reverses the order: `-price`. Rows without a "
+                "A field or path to sort by; a leading `-` reverses the order: `-price`. Rows without a "
                 "value come last. Runs of up to 200,000 rows can be sorted; `created_at` and `-created_at` "
                 "(the order rows were committed in) work with any number.",
                 max_length=300,
@@ -62,7 +62,8 @@ class ResultOperations(Operations):
     ) -> Listed[ResultView]:
         """List the rows of the newest run of a task, or of the run given.
 
-        A page with a filter reads at most 20,000 rows, so it may be short or empty and still have a `next`.
+        A filtered page reads at most 20,000 rows, so it may contain fewer than `limit` rows, or none, and
+        still have a `next`.
         """
         from smartspider.services.results import results
         from smartspider.services.results.results import RowSelection
@@ -88,11 +89,11 @@ class ResultOperations(Operations):
         *,
         where: Where = (),
         at_most: Annotated[
-            int, query("The largest number of rows to read with a filter.", ge=1, le=1_000_000)
+            int, query("Maximum number of rows to read with a filter.", ge=1, le=1_000_000)
         ] = 100_000,
         **source: Unpack[RunArguments],
     ) -> ResultCountView:
-        """Count rows; with a filter, among the first `at_most`."""
+        """Count rows; with a filter, only the first `at_most` rows are read."""
         from smartspider.services.results import results
 
         return await results.count_rows(
@@ -113,7 +114,7 @@ class ResultOperations(Operations):
         sample: Annotated[int, query("The number of rows to read.", ge=1, le=100_000)] = 1_000,
         **source: Unpack[RunArguments],
     ) -> CoverageView:
-        """Return how many of the newest rows have a value in each field."""
+        """Return the fill rate of each field, measured on the newest rows."""
         from smartspider.services.results import results
 
         return await results.get_coverage(
@@ -137,7 +138,7 @@ class ResultOperations(Operations):
     ) -> DifferenceView:
         """Compare a run with the previous completed run, or with the run `with`.
 
-        The counts cover all rows; an export with `only_changes` has all rows that are new or changed.
+        The counts cover all rows. To get all new and changed rows, export with `only_changes`.
         """
         from smartspider.services.results import results
 
@@ -185,7 +186,7 @@ class ResultOperations(Operations):
         cursor: Cursor = None,
         **source: Unpack[RunArguments],
     ) -> Listed[CleaningView]:
-        """List what steps changed values to. Recorded for tasks with `"cleaning_log": true`."""
+        """List values before and after each step. Recorded for tasks with `"cleaning_log": true`."""
         from smartspider.services.results import results
 
         return await results.list_cleaning(
@@ -225,18 +226,18 @@ class ResultOperations(Operations):
         format: Annotated[  # noqa: A002 - the name of the API's parameter
             str,
             Param(
-                about="csv, json, jsonl, md, xml, xlsx, parquet, sqlite, or one that a plug-in adds.",
+                about="csv, json, jsonl, md, xml, xlsx, parquet, sqlite, or a format added by a plug-in.",
                 rules={"max_length": 40},
                 examples=("csv",),
             ),
         ] = "jsonl",
         **options: Unpack[ExportArguments],
     ) -> Any:
-        """Export all rows of a run as a file, streamed while it is written; xlsx, parquet and sqlite are
-        written first.
+        """Export all rows of a run as a file. Text formats are streamed; xlsx, parquet and sqlite files are
+        written completely before they are sent.
 
-        On an error in the middle the connection is closed early, so that a part is never taken for the
-        whole.
+        If an error occurs during streaming, the connection is closed early, so that an incomplete file is
+        not mistaken for a complete one.
         """
         from smartspider.services.results import exports, results
 

@@ -38,9 +38,9 @@ START_BODY = Body(
     examples=({"overlap": True, "tuning": {"concurrency": 4}},),
     named_examples={
         "plain": {"summary": "The newest version, if no other run is active", "value": {}},
-        "beside": {"summary": "Beside other runs", "value": {"overlap": True}},
+        "beside": {"summary": "Concurrently with other runs", "value": {"overlap": True}},
         "gently": {
-            "summary": "An older version, slower and shorter than its task says",
+            "summary": "An older version with a longer delay and a lower page limit",
             "value": {"version": 2, "tuning": {"delay_s": 2.0, "limits": {"max_pages": 100}}},
         },
     },
@@ -49,10 +49,10 @@ START_BODY = Body(
 )
 RETRY_BODY = Body(
     "RetryBody",
-    "What to retry.",
+    "Requests to retry.",
     examples=({"which": "failed"},),
     named_examples={
-        "failed": {"summary": "What failed, in the same run", "value": {"which": "failed"}},
+        "failed": {"summary": "The failed requests, in the same run", "value": {"which": "failed"}},
         "all": {"summary": "Everything, in a new run", "value": {"which": "all"}},
     },
     is_optional=True,
@@ -66,7 +66,7 @@ RUN: dict[str, Any] = {
 }
 RETRY: dict[str, Any] = {
     **RUN,
-    "answer": "The run that retries",
+    "answer": "The run whose requests are retried",
     "example": {**STARTED, "requests": 12},
     "replay": Replay(),
     "body": RETRY_BODY,
@@ -120,12 +120,14 @@ class RunOperations(Operations):
         "PATCH",
         "/api/runs/{run_id}",
         needs=("runs", "write"),
-        summary="Tune a run while it runs",
+        summary="Change the settings of an active run",
         answer="The previous and current values",
         body=Body("Knobs", model="smartspider.taskfile.model.tuning:Knobs"),
     )
     async def tune_run(self, run_id: RunId, **tuning: Unpack[TuningArguments]) -> TunedView:
-        """Change concurrency, delay, rate, requests per host, priority or limits; other settings stay."""
+        """Change concurrency, delay, rate, requests per host, priority or limits. Omitted settings stay
+        unchanged.
+        """
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs.tuning import parse_tuning, tune
 
@@ -142,7 +144,7 @@ class RunOperations(Operations):
         status=204,
     )
     async def delete_run(self, run_id: RunId) -> None:
-        """Delete a run with its rows, items and logs. A run that workers hold must be cancelled first."""
+        """Delete a run with its rows and logs. A run with requests in flight must be cancelled first."""
         from smartspider.services.inputs import parse_id
         from smartspider.wiring.deletion import delete_run
 
@@ -150,7 +152,7 @@ class RunOperations(Operations):
 
     @operation("POST", "/api/runs/{run_id}/pause", summary="Pause a run", **RUN)
     async def pause_run(self, run_id: RunId) -> Started:
-        """Pause a run: no further request is leased; requests in flight are still stored."""
+        """Pause a run. No further requests are leased; requests in flight are finished and stored."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
@@ -184,7 +186,7 @@ class RunOperations(Operations):
     async def retry_run(
         self, run_id: RunId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
     ) -> Retried:
-        """Retry failed requests in the same run, or everything in a new run."""
+        """Retry the failed requests in the same run, or fetch everything again in a new run."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
@@ -209,13 +211,13 @@ class RunOperations(Operations):
         "GET",
         "/api/runs/{run_id}/explain-stall",
         needs=("runs", "read"),
-        summary="Explain why a run does not progress",
-        answer="The causes, and what to do",
+        summary="Explain why a run makes no progress",
+        answer="The causes and the recommended actions",
         tags=("runs", "explain"),
     )
     async def explain_stall(self, run_id: RunId) -> StallView:
-        """Return what keeps a run from progressing (state, workers, limits, gates, retries),
-        or that it does.
+        """Return the causes that block a run (state, workers, limits, rate limits, retries), or report that
+        it is progressing.
         """
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs import stall
@@ -232,7 +234,7 @@ class RunOperations(Operations):
     async def list_run_failures(
         self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[FailureView]:
-        """List requests that failed for good or could not be extracted, in the order they were found."""
+        """List requests that failed permanently or could not be parsed, in discovery order."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
@@ -254,7 +256,7 @@ class RunOperations(Operations):
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Listed[PageView]:
-        """List all requests of a run in the order they were found."""
+        """List all requests of a run in discovery order."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
@@ -269,7 +271,7 @@ class RunOperations(Operations):
         answer="The politeness receipt",
     )
     async def get_run_receipt(self, run_id: RunId) -> ReceiptView:
-        """Return requests, rates, smallest gaps, refusals and violations by host."""
+        """Return the number of requests, the rate, the smallest gap, refusals and violations of each host."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
@@ -309,7 +311,7 @@ class TaskRunOperations(Operations):
         ] = None,
         tuning: Annotated[
             TuningArguments | None,
-            body("Settings to change from the start.", wire_from="smartspider.taskfile.model.tuning:Knobs"),
+            body("Settings that differ from the task.", wire_from="smartspider.taskfile.model.tuning:Knobs"),
         ] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> Begun:
@@ -332,7 +334,9 @@ class TaskRunOperations(Operations):
         "POST", "/api/tasks/{task_id}/pause", summary="Pause the newest run of a task", tags=("runs",), **RUN
     )
     async def pause_task(self, task_id: TaskId) -> Started:
-        """Pause the newest run: no further request is leased; requests in flight are still stored."""
+        """Pause the newest run. No further requests are leased; requests in flight are
+        finished and stored.
+        """
         from smartspider.services.runs import control
 
         return await control.pause(self.services.installation, self.principal, await self._run(task_id))
@@ -369,7 +373,7 @@ class TaskRunOperations(Operations):
     async def retry_task(
         self, task_id: TaskId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
     ) -> Retried:
-        """Retry failed requests in the newest run, or everything in a new run."""
+        """Retry the failed requests of the newest run, or fetch everything again in a new run."""
         from smartspider.services.runs import control
 
         run = await self._run(task_id)

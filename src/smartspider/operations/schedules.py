@@ -66,7 +66,7 @@ class ScheduleOperations(Operations):
         idempotency_key: IdempotencyKey = None,
         **rule: Unpack[ScheduleArguments],
     ) -> ScheduleDetail:
-        """Start runs of a task by cron, at an interval, or once."""
+        """Create a schedule that starts runs of a task by cron, at an interval, or once."""
         from smartspider.services.schedules import schedules
         from smartspider.services.tasks.tasks import find_task
 
@@ -79,7 +79,7 @@ class ScheduleOperations(Operations):
         "/api/schedules/preview",
         needs=("schedules", "read"),
         summary="Preview a schedule",
-        answer="The next five times",
+        answer="The next five start times",
         body=Body(
             "RuleBody",
             "When runs start, and how late and failed ones are treated: one of `cron`, `every_s`, `at`.",
@@ -87,7 +87,7 @@ class ScheduleOperations(Operations):
         ),
     )
     async def preview_schedule(self, **rule: Unpack[ScheduleArguments]) -> PreviewedTimes:
-        """Return the next five times a schedule would be due; nothing is saved."""
+        """Return the next five start times of a schedule without saving it."""
         from smartspider.services.schedules import schedules
 
         return schedules.preview(self.services.installation, _given(rule))
@@ -96,7 +96,7 @@ class ScheduleOperations(Operations):
         "GET", SCHEDULE_ID, needs=("schedules", "read"), summary="Get a schedule", answer="The schedule"
     )
     async def get_schedule(self, schedule_id: Id) -> ScheduleDetail:
-        """Return a schedule with the next five times it is due."""
+        """Return a schedule and its next five start times."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
@@ -110,7 +110,7 @@ class ScheduleOperations(Operations):
         answer="The updated schedule",
         body=Body(
             "ScheduleChange",
-            "The fields to change; others stay.",
+            "Fields to change; omitted fields stay unchanged.",
             examples=({"enabled": False}, {"cron": "30 5 * * *"}),
         ),
     )
@@ -121,7 +121,9 @@ class ScheduleOperations(Operations):
         enabled: Annotated[bool | None, body("True if it starts runs.")] = None,
         **rule: Unpack[ScheduleArguments],
     ) -> ScheduleDetail:
-        """Change, enable or disable a schedule. One that a task file defines is only enabled or disabled."""
+        """Change, enable or disable a schedule. A schedule defined in a task file can only be enabled or
+        disabled.
+        """
         from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
@@ -135,11 +137,11 @@ class ScheduleOperations(Operations):
         SCHEDULE_ID,
         needs=("schedules", "write"),
         summary="Delete a schedule",
-        answer="The schedule is deleted; the runs it started stay",
+        answer="The schedule was deleted; its runs are kept",
         status=204,
     )
     async def delete_schedule(self, schedule_id: Id) -> None:
-        """Delete a schedule and its history; the runs it started stay."""
+        """Delete a schedule and its history. Its runs are kept."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
@@ -156,7 +158,9 @@ class ScheduleOperations(Operations):
     async def list_firings(
         self, schedule_id: Id, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[FiringView]:
-        """List each time a schedule was due, newest first: started, skipped, missed or failed, and why."""
+        """List the firings of a schedule, newest first: started, skipped, missed or failed,
+        with the reason.
+        """
         from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
@@ -174,7 +178,7 @@ class ScheduleOperations(Operations):
         replay=Replay(),
     )
     async def fire_schedule(self, schedule_id: Id, *, idempotency_key: IdempotencyKey = None) -> Fired:
-        """Start a run of a schedule now; its times stay as they are."""
+        """Start a run of a schedule now. Its next start time does not change."""
         from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 

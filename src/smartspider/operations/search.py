@@ -22,12 +22,12 @@ class SearchOperations(Operations):
     )
     async def search_all(
         self,
-        q: Annotated[str, query("The start of a name, or an id.", min_length=1, max_length=200)],
+        q: Annotated[str, query("A name prefix, or an id.", min_length=1, max_length=200)],
         *,
-        limit: Annotated[int, query("The largest number of hits of each kind.", ge=1, le=100)] = 20,
+        limit: Annotated[int, query("Maximum number of hits per kind.", ge=1, le=100)] = 20,
     ) -> Listed[SearchHit]:
-        """Return tasks, hosts and nodes whose name starts with a text, and tasks, runs, schedules, users and
-        tokens with that id or name. Only what the caller may read is searched.
+        """Search tasks, hosts and nodes by name prefix, and tasks, runs, schedules, users and tokens by id or
+        name. Results are limited to objects the caller can read.
         """
         from smartspider.services.search import search
 

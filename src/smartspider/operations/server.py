@@ -24,7 +24,7 @@ class ServerOperations(Operations):
         tags=TAGS,
     )
     async def get_health(self) -> HealthView:
-        """Return the version. Needs no token and touches no store."""
+        """Return the version. Requires no token and does not access the store."""
         return HealthView("ok", __version__)
 
     @operation(
@@ -33,12 +33,14 @@ class ServerOperations(Operations):
         needs="open",
         summary="Check that runs can make progress",
         answer="Ready",
-        also={503: (ReadyView, "Not ready; `missing` names what is missing", None)},
+        also={503: (ReadyView, "Not ready; `missing` lists the failed checks", None)},
         status_of=lambda view: 200 if view.ready else 503,
         tags=TAGS,
     )
     async def get_readiness(self) -> ReadyView:
-        """Check that the store accepts writes, workers are alive and a keeper leads. Needs no token."""
+        """Check that the store accepts writes, workers are alive and a keeper is the leader. Requires no
+        token.
+        """
         return await self.services.readiness.check()
 
     @operation(
@@ -51,7 +53,7 @@ class ServerOperations(Operations):
         is_routed=False,
     )
     async def get_task_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of task files. Needs no token."""
+        """Return the JSON Schema of task files. Requires no token."""
         from smartspider.taskfile.schema import task_schema
 
         return task_schema()

@@ -18,7 +18,7 @@ MAX_PREVIEW_PAGES = 20
 TaskText = Mapping[str, Any] | str | bytes | msgspec.Raw
 """A task: its keys and values, or the text of a task file (JSON or YAML)."""
 TaskBody = Annotated[TaskText, Param(place="body")]
-Note = Annotated[str, query("What this version is for.", max_length=MAX_NOTE)]
+Note = Annotated[str, query("A note about this version.", max_length=MAX_NOTE)]
 
 SAVED = {
     "id": "1",
@@ -64,7 +64,7 @@ class TaskOperations(Operations):
         example=SAVED,
         location="/api/tasks/{id}",
         etag="version",
-        also={200: (DryRun, "The result of a dry run, for an invalid task too", DRY_RUN)},
+        also={200: (DryRun, "The result of the dry run, even if the task is invalid", DRY_RUN)},
         replay=Replay(),
     )
     async def create_task(
@@ -122,7 +122,7 @@ class TaskOperations(Operations):
     async def get_task(self, task_id: TaskId) -> TaskView:
         """Return the newest version of a task, and its newest run.
 
-        Secrets in it are masked for users who may not change it.
+        Secrets are masked for users without write access.
         """
         from smartspider.services.tasks import tasks, views
 
@@ -141,7 +141,7 @@ class TaskOperations(Operations):
     async def change_task(
         self, task_id: TaskId, task: TaskBody, *, note: Note = "", if_match: IfMatch = None
     ) -> TaskSaved:
-        """Save a new version of a task, unless nothing changed. A task keeps its name."""
+        """Save a new version of a task, unless it is unchanged. A task cannot be renamed."""
         from smartspider.services.tasks import saving, tasks
         from smartspider.services.tasks.checks import check_document
         from smartspider.services.tasks.documents import read_task_source
@@ -161,7 +161,7 @@ class TaskOperations(Operations):
         status=204,
     )
     async def delete_task(self, task_id: TaskId, *, if_match: IfMatch = None) -> None:
-        """Delete a task that has no unfinished run. Its runs, their rows and its versions stay."""
+        """Delete a task that has no unfinished run. Its runs, rows and versions are kept."""
         from smartspider.services.tasks import tasks
 
         installation = self.services.installation
@@ -180,10 +180,12 @@ class TaskOperations(Operations):
         self,
         task_id: TaskId,
         *,
-        limit: Annotated[int, query("The largest number of items to return.", ge=1, le=100)] = 20,
+        limit: Annotated[int, query("Maximum number of items to return.", ge=1, le=100)] = 20,
         cursor: Cursor = None,
     ) -> Listed[VersionLine]:
-        """List versions, newest first: author, time, note and changes. Works for a deleted task by its id."""
+        """List versions, newest first, with author, time, note and changes. A deleted task can be addressed
+        by id.
+        """
         from smartspider.services.tasks import tasks, views
 
         installation = self.services.installation
@@ -202,7 +204,7 @@ class TaskOperations(Operations):
         task_id: TaskId,
         number: Annotated[int, Param(about="The number of the version.", rules={"ge": 1, "le": 10**12})],
     ) -> VersionView:
-        """Return one version with its task file and its changes. Works for a deleted task by its id."""
+        """Return one version with its task file and changes. A deleted task can be addressed by id."""
         from smartspider.services.tasks import tasks, views
 
         installation = self.services.installation

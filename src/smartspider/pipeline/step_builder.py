@@ -101,11 +101,9 @@ def _common_problems(step: dict[str, Any], path: str, *, is_rule: bool) -> list[
     fields = step.get("fields")
     if is_rule and fields is not None:
         reason = "the steps of a rule work on its value"
-        problems.append(
-            Problem(f"{path}.fields", reason, "leave 'fields' out, or use the step in 'pipeline'")
-        )
+        problems.append(Problem(f"{path}.fields", reason, "remove 'fields', or use the step in 'pipeline'"))
     elif fields is not None and not fields:
-        problems.append(Problem(f"{path}.fields", "is empty", "leave it out for all fields"))
+        problems.append(Problem(f"{path}.fields", "is empty", "remove it to apply the step to all fields"))
     return problems
 
 
@@ -115,7 +113,7 @@ def _shape_problem(built: BuiltStep) -> Problem | None:
             built.path, f"the plug-in {built.use!r} did not return a step", "see interfaces/step.py"
         )
     if built.fields is not None and not built.addresses and not isinstance(built.step, ValueStep):
-        return Problem(f"{built.path}.fields", f"the step {built.use!r} works on whole items", "leave it out")
+        return Problem(f"{built.path}.fields", f"the step {built.use!r} works on whole items", "remove it")
     return None
 
 

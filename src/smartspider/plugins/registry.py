@@ -89,7 +89,7 @@ def _load(what: str, load: Callable[[], Any]) -> Any:
     except Exception as error:  # a plug-in's module may raise anything while it is imported
         raise NotBuilt(
             f"{what} cannot be loaded: {type(error).__name__}: {error}",
-            hint="install what it needs, or update or remove the package",
+            hint="install its dependencies, or update or remove the package",
         ) from error
 
 

@@ -18,7 +18,7 @@ MAX_HOLD_S = 366 * 86_400.0
 MAX_DELAY_S = 86_400.0
 MAX_NAME_LENGTH = 253
 LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-DEFAULT_REASON = "held by hand"
+DEFAULT_REASON = "held by an operator"
 
 
 async def list_hosts(

@@ -106,7 +106,7 @@ def check_text(path: str, text: str) -> None:
     if "\0" in text:
         reason = "contains a zero byte"
     elif any("\ud800" <= character <= "\udfff" for character in text):
-        reason = "contains half of a surrogate pair"
+        reason = "contains a lone surrogate"
     else:
         return
     problem = Problem(path, f"the {path} {reason}", _TEXT_HINT)

@@ -70,7 +70,7 @@ async def _keeper(installation: Installation) -> str:
     if reason:
         waits = "no request is leased" if installation.is_cluster else "schedules and notifications wait"
         raise SmartSpiderError(f"{reason}; {waits} until one does")
-    return "a keeper leads"
+    return "a keeper is the leader"
 
 
 async def _frontier(installation: Installation) -> str:
@@ -80,7 +80,7 @@ async def _frontier(installation: Installation) -> str:
         error = await installation.frontier_error()
         if error is not None:
             raise SmartSpiderError(f"{detail}: {public_reason(error)}")
-        raise SmartSpiderError(f"{detail}; the others wait for the keeper")
+        raise SmartSpiderError(f"{detail}; the others are waiting for the keeper")
     return detail
 
 

@@ -83,7 +83,7 @@ def _require_alone(connection: Connection, task_id: int) -> None:
     if active is not None:
         raise Conflict(
             f"run {active[0]} of the task is {active[1]}",
-            hint='wait for it, cancel it, or give the schedule "overlap": "allow"',
+            hint='wait until it ends, cancel it, or set "overlap": "allow" in the schedule',
         )
 
 

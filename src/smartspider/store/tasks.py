@@ -113,7 +113,7 @@ def get_version(connection: Connection, task_id: int, number: int) -> TaskVersio
     if found is None:
         task = get(connection, task_id)
         raise NotFound(
-            f"the task {task.name!r} has no version {number}", hint=f"it has versions 1 to {task.version}"
+            f"the task {task.name!r} has no version {number}", hint=f"valid versions: 1 to {task.version}"
         )
     return TaskVersion(*found)
 

@@ -8,10 +8,10 @@ from typing import Any
 from smartspider.core.errors import NotFound
 
 TEMPLATES = {
-    "list": "items of a list, page after page",
-    "list_detail": "links of a list, one item from each of their pages",
-    "json_api": "a JSON API with numbered pages",
-    "sitemap": "pages that the site's sitemaps name",
+    "list": "items of a paginated list",
+    "list_detail": "one item from each detail page linked from a list",
+    "json_api": "items of a JSON API with page numbers",
+    "sitemap": "pages listed in the site's sitemaps",
     "article": "articles of a blog or magazine, as Markdown",
     "table": "rows of a table on a page",
 }

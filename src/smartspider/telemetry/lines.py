@@ -55,21 +55,21 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line pe
         case events.FetchRetried(reason=reason, attempts=attempts, delay_s=delay_s):
             return f"{reason}; attempt {attempts} failed, the next is in {delay_s:.1f} s or later"
         case events.PageBuried(reason=reason):
-            return f"given up{_because(reason)}"
+            return f"failed permanently{_because(reason)}"
         case events.ValuesCleaned(count=count):
             return f"{_many(count, 'value')} contained characters that cannot be stored; they were removed"
         case events.ItemsRejected(count=count, reason=reason):
             return f"{_many(count, 'item')} rejected{_because(reason)}"
         case events.LinksDropped(count=count):
-            return f"{_many(count, 'link')} dropped: the page has more than the limit"
+            return f"{_many(count, 'link')} dropped: the page exceeds traps.max_links_per_page"
         case events.FieldsDropped(count=count):
-            return f"{_many(count, 'link')} lost their carried fields, which were too large"
+            return f"carried fields of {_many(count, 'link')} dropped: too large"
         case events.HostHeld(host=host, hold_s=hold_s, reason=reason):
             return f"{host} is on hold for {hold_s:.0f} s{_because(reason)}"
         case events.HostAbandoned(host=host, count=count, reason=reason):
-            return f"gave up {host} with {_many(count, 'request')}{_because(reason)}"
+            return f"abandoned {host} with {_many(count, 'request')}{_because(reason)}"
         case events.LeasesReturned(count=count, worker=worker):
-            return f"{_many(count, 'request')} returned to the queue: {worker} is dead or silent"
+            return f"{_many(count, 'request')} returned to the queue: {worker} is dead or unresponsive"
         case events.GuardTripped(reason=reason):
             return f"a guard was triggered{_because(reason)}"
         case events.StoreLost(reason=reason):
@@ -80,11 +80,11 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line pe
             worse = f"{faults:.0%} of its requests fail, its lag is {lag_s:.2f} s"
             return f"this worker is less healthy than the others and fills {share:.0%} of its slots: {worse}"
         case events.WorkerRestored():
-            return "this worker fills all its slots again"
+            return "this worker uses all its slots again"
         case events.UrlFilterCounted(layer=layer, hits=hits, misses=misses):
             return f"the {layer} URL filter: {hits} hits, {misses} misses"
         case events.UrlFilterFull(layer=layer, bytes_used=used, bytes_max=most, is_full=is_full):
-            rest = ": it accepts no more, and the store is queried instead" if is_full else ""
+            rest = ": it is full, and the store is queried instead" if is_full else ""
             return f"the {layer} URL filter uses {used} of {most} bytes{rest}"
         case _:
             return event.name.replace(".", " ")

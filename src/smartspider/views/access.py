@@ -10,9 +10,7 @@ from smartspider.core.access import GRANTS, Principal, Role
 
 
 class MeView(msgspec.Struct, frozen=True):
-    """The caller. `scopes` are the limits of its token (empty: everything the role allows); `may` lists the
-    rights that role and scopes leave.
-    """
+    """The caller. `scopes` restrict its token (empty: no restriction); `may` lists what it may do."""
 
     name: str
     role: Role
@@ -22,7 +20,7 @@ class MeView(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """A session. The refresh token can be used once, to get the next pair of tokens."""
+    """A session. The refresh token can be used once, to get a new pair of tokens."""
 
     access_token: str
     token_type: str
@@ -31,7 +29,7 @@ class SessionView(msgspec.Struct, frozen=True):
 
 
 class TicketView(msgspec.Struct, frozen=True):
-    """A ticket. It opens one WebSocket within `expires_in` seconds."""
+    """A WebSocket ticket. It is valid for one connection and expires after `expires_in` seconds."""
 
     ticket: str
     expires_in: int
@@ -50,7 +48,7 @@ class UserView(msgspec.Struct, frozen=True):
 
 
 class TokenView(msgspec.Struct, frozen=True, kw_only=True):
-    """An API token. `actor` is the user it acts for."""
+    """An API token. `actor` is the user it acts as."""
 
     id: str
     name: str

@@ -56,7 +56,7 @@ class ScheduleArguments(TypedDict, total=False):
         body("Maximum delay of a start, in seconds; default 300.", ge=0, le=MAX_INTERVAL_S, **_FINITE),
     ]
     coalesce: Annotated[
-        bool | None, body("Of several missed starts, make up only for the last; default true.")
+        bool | None, body("If several starts were missed, run only the last one; default true.")
     ]
     overlap: Annotated[
         bool | Overlap | None,
@@ -72,12 +72,12 @@ class ScheduleArguments(TypedDict, total=False):
 class LogArguments(TypedDict, total=False):
     """Filters for log lines; all that are given must match."""
 
-    level: Annotated[str | None, query(f"This level or above: {', '.join(LEVELS)}.", max_length=20)]
+    level: Annotated[str | None, query(f"Minimum level: {', '.join(LEVELS)}.", max_length=20)]
     since: Annotated[
-        str | None, query("Not before this time: ISO 8601, or seconds since 1970.", max_length=40)
+        str | None, query("Only lines since this time: ISO 8601, or Unix time in seconds.", max_length=40)
     ]
     until: Annotated[
-        str | None, query("Not after this time: ISO 8601, or seconds since 1970.", max_length=40)
+        str | None, query("Only lines up to this time: ISO 8601, or Unix time in seconds.", max_length=40)
     ]
     host: Annotated[str | None, query("Lines about this host.", max_length=200)]
     error: Annotated[str | None, query("Lines with this error type, such as `timeout`.", max_length=200)]
@@ -88,7 +88,7 @@ class LogArguments(TypedDict, total=False):
 class RunArguments(TypedDict, total=False):
     """The run whose rows are meant: `run_id`, or the newest run of `task_id`."""
 
-    task_id: Annotated[str | None, query("The id or name of a task: its newest run is used.", max_length=200)]
+    task_id: Annotated[str | None, query("The id or name of a task; its newest run is used.", max_length=200)]
     run_id: Annotated[str | None, query("The id of a run.", max_length=40)]
 
 
@@ -97,7 +97,7 @@ Where = Annotated[
     Param(
         about="A condition on rows: `field=value`, `field!=value`, `field<3`, `<=`, `>`, `>=`, `field~part` "
         "(part of a text, or an element of a list) or `field?` (not null). A field may be a path: "
-        "`tags[0]`, `seller.name`. If given several times, all conditions must hold.",
+        "`tags[0]`, `seller.name`. Repeated conditions are combined with AND.",
         wire=list[str],
         rules={"max_length": MAX_CONDITIONS},
         # All parameters at their longest, percent-encoded, fit into the 64 KB of a request line.
@@ -125,7 +125,7 @@ class FileArguments(TypedDict, total=False):
     envelope: Annotated[bool, Param(about="Add url, run, fingerprint and time to every row.", default=False)]
     excel: Annotated[
         bool,
-        Param(about="CSV that spreadsheets open safely: with a UTF-8 mark, without formulas.", default=False),
+        Param(about="Write CSV for spreadsheets: UTF-8 byte order mark, formulas escaped.", default=False),
     ]
     delimiter: Annotated[
         str,

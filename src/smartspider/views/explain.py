@@ -8,15 +8,15 @@ from smartspider.core.frontier.verdict import UrlState
 
 
 class DroppedParam(msgspec.Struct, frozen=True):
-    """A query parameter that is ignored when URLs are compared, and the rule that says so."""
+    """A query parameter that is ignored in URL comparison, and the rule that ignores it."""
 
     name: str
     rule: str
 
 
 class DedupView(msgspec.Struct, frozen=True):
-    """The canonical form that duplicates are detected by. `is_known` is true if the run has
-    an equal request.
+    """The canonical form used to detect duplicates. `is_known` is true if the run already has the same
+    request.
     """
 
     canonical: str
@@ -24,30 +24,30 @@ class DedupView(msgspec.Struct, frozen=True):
     dropped_params: list[DroppedParam]
     is_known: bool
     known_as: str | None
-    """The URL of that request, if it is spelled differently."""
+    """The URL of that request, if it differs."""
 
 
 class ScopeView(msgspec.Struct, frozen=True):
-    """The decision of the task's scope and of the trap guards about a link to the URL."""
+    """The decision of the task's scope and trap limits for the URL."""
 
     is_inside: bool
     why: str
 
 
 class RobotsView(msgspec.Struct, frozen=True):
-    """The decision of robots.txt, as far as it was fetched."""
+    """The robots.txt decision, if robots.txt was fetched."""
 
     is_obeyed: bool
     is_allowed: bool | None
     """Null if robots.txt was not fetched."""
     line: str | None
-    """The line of robots.txt that decides."""
+    """The matching line of robots.txt."""
     status: int | None
     fetched_at: str | None
 
 
 class SentView(msgspec.Struct, frozen=True):
-    """A time at which a request was sent to the host, and the delay in force then."""
+    """The time of a request to the host, and the delay in effect at that time."""
 
     at: str
     run_id: str
@@ -56,7 +56,7 @@ class SentView(msgspec.Struct, frozen=True):
 
 class GateView(msgspec.Struct, frozen=True):
     """The current gate (rate limit) of the URL's host, and the requests sent around the time the URL was
-    closed.
+    fetched or skipped.
     """
 
     host: str
@@ -98,7 +98,7 @@ class RecordView(msgspec.Struct, frozen=True):
     body_bytes: int
     fingerprint: str
     visit: int
-    """The number of times a retry reopened it."""
+    """Number of retries."""
     state: UrlState
     reason: str
     status: int | None
@@ -107,7 +107,7 @@ class RecordView(msgspec.Struct, frozen=True):
     priority: int
     attempts: int
     returns: int
-    """The number of leases returned by dead or silent workers."""
+    """Number of leases reclaimed from dead or unresponsive workers."""
     items: int
     is_entry: bool
     parent: str | None
@@ -123,7 +123,9 @@ class RecordView(msgspec.Struct, frozen=True):
 
 
 class ExplanationView(msgspec.Struct, frozen=True):
-    """Why a URL was or was not fetched in a run. `verdict` is the answer in one sentence."""
+    """The explanation of why a URL was or was not fetched in a run. `verdict` summarizes it
+    in one sentence.
+    """
 
     url: str
     canonical: str

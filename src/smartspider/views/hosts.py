@@ -6,7 +6,9 @@ import msgspec
 
 
 class HostDelays(msgspec.Struct, frozen=True):
-    """The delays that runs, robots.txt, adaptation and operators ask for, in seconds; the longest applies."""
+    """The delays set by runs, robots.txt, the adaptive delay and operators, in seconds; the
+    longest applies.
+    """
 
     runs: float
     robots: float
@@ -25,7 +27,7 @@ class HostGateView(msgspec.Struct, frozen=True):
     """No request is sent before this time; null if the host is not held."""
     hold_reason: str
     on_trial: bool
-    """True after repeated failures: one request at a time until one succeeds."""
+    """True after repeated failures: requests are sent one at a time until one succeeds."""
     in_flight: int
     runs: int
     """The number of runs that have requests for the host."""

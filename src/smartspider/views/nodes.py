@@ -30,7 +30,7 @@ class WorkerView(msgspec.Struct, frozen=True):
     fault_share: float
     """The share of its requests that got no response, a moving average."""
     request_s: float
-    """The time it holds a request, a moving average."""
+    """Duration of a request, as a moving average."""
     pages: int
     """Pages stored since it joined."""
     is_elastic: bool
@@ -40,8 +40,8 @@ class WorkerView(msgspec.Struct, frozen=True):
 
 
 class NodeView(msgspec.Struct, frozen=True):
-    """A machine and its workers. Other machines report their load through their workers; the answering
-    machine measures its own.
+    """A machine and its workers. The load of other machines is reported by their workers; the machine that
+    serves the request measures its own.
     """
 
     node: str
@@ -58,7 +58,7 @@ class NodeView(msgspec.Struct, frozen=True):
 
 
 class NodeTuned(msgspec.Struct, frozen=True):
-    """The number of workers that have the new number of slots."""
+    """The number of workers whose slots were changed."""
 
     node: str
     slots: int
@@ -66,7 +66,7 @@ class NodeTuned(msgspec.Struct, frozen=True):
 
 
 class Drained(msgspec.Struct, frozen=True):
-    """The number of workers asked to finish their requests in flight and exit."""
+    """The number of workers that were told to drain."""
 
     node: str
     asked: int
@@ -77,27 +77,27 @@ class ScalingRunView(msgspec.Struct, frozen=True):
 
     run_id: str
     open: int
-    """Requests still to be fetched."""
+    """Remaining requests."""
     hosts: int
-    """The number of hosts it has requests queued for."""
+    """Number of hosts with queued requests."""
     in_flight: float
-    """The largest number of requests in flight that its gates and its concurrency allow."""
+    """Maximum number of requests in flight allowed by its host rate limits and concurrency."""
     wanted: float
     """The number of requests in flight needed to fetch the backlog in time."""
     reason: str
 
 
 class ScalingView(msgspec.Struct, frozen=True):
-    """The desired number of workers, and the reason. A scaler follows `desired`."""
+    """The desired number of workers and the reason. Autoscalers use `desired`."""
 
     desired: int
     workers: int
     """Workers that are alive and not draining."""
     elastic: int
-    """The part of them that autoscaling started."""
+    """Number of these workers started by autoscaling."""
     reason: str
     at: str | None
-    """The time of the decision; null if there is none yet, and `desired` is the current number."""
+    """Time of the decision; null if no decision exists yet, in which case `desired` is the current number."""
     slots: int
     """The maximum number of requests in flight of one worker."""
     request_s: float

@@ -18,20 +18,20 @@ class NotificationTargetView(msgspec.Struct, frozen=True):
     address: str
     events: list[NotificationEvent]
     task_id: str | None
-    """The only task it receives notifications about; null: all tasks."""
+    """The task whose events are sent; null means all tasks."""
     enabled: bool
     created_by: str
     created_at: str
 
 
 class NotificationTargetMade(NotificationTargetView, frozen=True):
-    """A new target. `secret` signs its webhook and is in this answer only; null for email."""
+    """A new target. `secret` signs its webhook and is returned only here; null for email and Slack."""
 
     secret: str | None
 
 
 class DeliveryView(msgspec.Struct, frozen=True):
-    """A notification: waiting, delivered or given up."""
+    """A delivery: pending, delivered or failed."""
 
     id: str
     event: NotificationEvent

@@ -41,7 +41,7 @@ def body(about: str = "", *, wire: Any = None, wire_from: str = "", **rules: Any
     return Param(about=about, place="body", wire=wire, wire_from=wire_from, rules=rules)
 
 
-Id = Annotated[str, Param(about="The id.", rules={"max_length": 40})]
+Id = Annotated[str, Param(about="The id of the object.", rules={"max_length": 40})]
 RunId = Annotated[str, Param(about="The id of a run.", rules={"max_length": 40})]
 TaskId = Annotated[str, Param(about="The id of a task, or its name.", rules={"max_length": 200})]
 Limit = Annotated[int, query("Maximum number of items to return.", ge=1, le=MAX_LIMIT)]
@@ -60,7 +60,7 @@ IdempotencyKey = Annotated[
 IfMatch = Annotated[
     int | str | None,
     Param(
-        about="The ETag of the version to change; 412 if there is a newer one.",
+        about="The ETag of the version to change. The response is 412 if a newer version exists.",
         place="header",
         alias="If-Match",
         wire=str | None,

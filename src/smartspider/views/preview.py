@@ -10,7 +10,7 @@ from smartspider.views.problem import Wrong
 
 
 class RejectedRow(msgspec.Struct, frozen=True):
-    """An item that would be rejected, and the reason."""
+    """A rejected item and the reason."""
 
     reason: str
     step: str
@@ -51,7 +51,7 @@ class PageLook(msgspec.Struct, frozen=True):
 
 
 class FieldLook(msgspec.Struct, frozen=True):
-    """The number of items of a page type that have a value in a field, and the first such value."""
+    """The fill count of a field within a page type, and its first value."""
 
     page: str
     field: str
@@ -68,7 +68,7 @@ class PageFailure(msgspec.Struct, frozen=True):
 
 
 class TaskLook(msgspec.Struct, frozen=True):
-    """The items a crawl of a task would find on its first pages."""
+    """The items extracted from the first pages of a task."""
 
     pages: list[PageLook]
     failures: list[PageFailure]

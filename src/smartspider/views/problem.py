@@ -10,7 +10,7 @@ from smartspider.core.errors import Problem, RequestInvalid, SmartSpiderError
 
 
 class Wrong(msgspec.Struct, frozen=True):
-    """An error in the request, and the path of the key it is about."""
+    """An error in the request, and the path of the invalid key."""
 
     path: str
     message: str
@@ -18,7 +18,7 @@ class Wrong(msgspec.Struct, frozen=True):
 
 
 class ProblemView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An error, and what to try; `hint` is never empty. `code` is stable and meant for programs."""
+    """An error. `hint` suggests a fix and is never empty; `code` is stable and machine-readable."""
 
     title: str
     status: int

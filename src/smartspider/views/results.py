@@ -61,9 +61,9 @@ class RejectView(msgspec.Struct, frozen=True):
     step: str
     field: str
     value: Any
-    """The value of the field; if it is too long, the start of it as a string."""
+    """The value of the field; a long value is truncated to a string."""
     data: Any
-    """The whole item, shortened like the value."""
+    """The whole item, truncated like `value`."""
 
 
 class CleaningView(msgspec.Struct, frozen=True):
@@ -89,9 +89,7 @@ class RowEdit(msgspec.Struct, frozen=True):
 
 
 class RowChange(msgspec.Struct, frozen=True):
-    """A row that is new, changed or gone. `row` is its current content, or the last one
-    before it was gone.
-    """
+    """A row that is new, changed or gone. `row` is its current content; for a gone row, its last content."""
 
     kind: Literal["new", "changed", "gone"]
     url: str
@@ -101,7 +99,7 @@ class RowChange(msgspec.Struct, frozen=True):
 
 class ChangeCounts(msgspec.Struct, frozen=True):
     """The number of rows by kind of change. Rows are `unseen` if their state is unknown: their pages were
-    skipped or failed, or the later run stores only rows that no earlier run of the task has.
+    skipped or failed, or the later run stores only rows that are new to the task.
     """
 
     new: int = 0

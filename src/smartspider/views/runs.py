@@ -61,9 +61,9 @@ class RunView(msgspec.Struct, frozen=True):
     broken_count: int
     """Failed requests whose page was fetched but could not be parsed."""
     return_count: int
-    """The number of leases returned by dead or silent workers."""
+    """Number of leases reclaimed from dead or unresponsive workers."""
     late_count: int
-    """Pages that were already stored when a late worker delivered them again."""
+    """Pages delivered a second time by a late worker and discarded."""
     error_rate: float
     """The share of failed requests among closed ones, 0 to 1."""
     started_by: str
@@ -71,14 +71,14 @@ class RunView(msgspec.Struct, frozen=True):
     started_at: str | None
     finished_at: str | None
     duration_s: float
-    """Seconds of running; pauses are not counted."""
+    """Running time in seconds, excluding pauses."""
 
 
 class StatusView(RunView, frozen=True):
     """The status of a run: counters, speed and estimated end."""
 
     pages_per_s: float
-    """Over the last 30 seconds; for an ended run, over its whole duration."""
+    """Average over the last 30 seconds; for an ended run, over its whole duration."""
     eta_s: float | None
     """Seconds until all known requests are fetched; null if it cannot be estimated."""
     eta_low_s: float | None
@@ -93,7 +93,7 @@ class StatusView(RunView, frozen=True):
 
 
 class HostView(msgspec.Struct, frozen=True):
-    """A host a run has requests for, and the current state of its gate (rate limit)."""
+    """A host of a run, and the current state of its gate (rate limit)."""
 
     host: str
     queued: int
@@ -148,8 +148,8 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class Begun(Started, frozen=True):
-    """A run that was started. `warnings` are about the task; `reason` says what the run waits for if no
-    keeper or no worker is running.
+    """A started run. `warnings` concern the task; `reason` states what the run is waiting for if no keeper or
+    no worker is running.
     """
 
     warnings: list[Wrong] = []
@@ -159,7 +159,7 @@ class Retried(Started, frozen=True):
     """A run whose requests are retried."""
 
     requests: int
-    """The number of requests to be fetched again."""
+    """Number of requests to retry."""
 
 
 class Turned(msgspec.Struct, frozen=True, rename={"before": "from", "after": "to"}):
@@ -185,11 +185,11 @@ class Cause(msgspec.Struct, frozen=True, omit_defaults=True, rename={"advice": "
     advice: str
     until: str | None = None
     hosts: list[str] = []
-    """Some of the hosts concerned."""
+    """Some of the affected hosts."""
 
 
 class StallView(msgspec.Struct, frozen=True):
-    """The progress of a run; if it makes none, the causes and what to do."""
+    """The progress of a run; if it makes none, the causes and recommended actions."""
 
     run_id: str
     state: RunState
@@ -207,11 +207,11 @@ class ReceiptHost(msgspec.Struct, frozen=True):
     requests_per_s: float
     smallest_gap_s: float | None
     asked_delay_s: float
-    """The smallest delay in force between requests."""
+    """The smallest delay in effect between requests."""
     refusals: int
     """Responses with status 429 or 503, and timeouts."""
     violations: int
-    """Gaps shorter than the delay in force."""
+    """Number of gaps shorter than the delay in effect."""
 
 
 class ReceiptView(msgspec.Struct, frozen=True):

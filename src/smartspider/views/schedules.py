@@ -28,22 +28,22 @@ class ScheduleView(msgspec.Struct, frozen=True):
     retry_delay_s: float
     enabled: bool
     of_task: bool
-    """True if it is defined in the task file, and changes with it."""
+    """True if the schedule is defined in the task file."""
     next_fire_at: str | None
-    """Null if it is disabled, or never due again."""
+    """Null if the schedule is disabled or has no further start time."""
     created_by: str
     created_at: str
     updated_at: str
 
 
 class ScheduleDetail(ScheduleView, frozen=True):
-    """A schedule, and the next times it is due."""
+    """A schedule and its next start times."""
 
     next_times: list[str]
 
 
 class FiringView(msgspec.Struct, frozen=True):
-    """A time at which a schedule was due, and the outcome. `run_id` is the newest run it started."""
+    """A firing of a schedule and its outcome. `run_id` is the newest run it started."""
 
     schedule_id: str
     fire_at: str
@@ -55,7 +55,7 @@ class FiringView(msgspec.Struct, frozen=True):
 
 
 class PreviewedTimes(msgspec.Struct, frozen=True):
-    """The next times at which a rule is due."""
+    """The next start times of a rule."""
 
     timezone: str
     next_times: list[str]

@@ -10,7 +10,7 @@ SearchKind = Literal["task", "run", "schedule", "host", "node", "user", "token"]
 
 
 class SearchHit(msgspec.Struct, frozen=True):
-    """Something whose name or id matches. `path` is its URL in the API."""
+    """An object whose name or id matches. `path` is its URL in the API."""
 
     kind: SearchKind
     id: str

@@ -11,7 +11,7 @@ from smartspider.views.problem import Wrong
 
 
 class ChangeView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A difference between two versions. `added` has no `before`, `removed` no `after`."""
+    """A difference between two versions. `before` is absent for `added`, `after` for `removed`."""
 
     kind: Literal["added", "removed", "changed", "reordered"]
     path: str
@@ -20,7 +20,7 @@ class ChangeView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TaskSaved(msgspec.Struct, frozen=True):
-    """A stored task. `warnings` name features that this version does not support yet, and likely mistakes."""
+    """A stored task. `warnings` list unsupported features and likely mistakes."""
 
     id: str
     task_id: str

@@ -1,4 +1,4 @@
-"""Search over all nouns."""
+"""Search tasks, runs, hosts and other objects."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ async def test_who_waits_for_a_store_that_is_away_hears_that_the_server_stops() 
     start, body, end = await cancelled(CatchUnexpected(waits))
     assert start["status"] == 503
     problem = msgspec.json.decode(body["body"])
-    assert problem["detail"] == "the server is stopping"
+    assert problem["detail"] == "the server is shutting down"
     assert problem["hint"]
     assert not end["is_so"], "nothing is left for the log of the server"
 

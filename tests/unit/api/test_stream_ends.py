@@ -44,7 +44,7 @@ async def test_what_is_over_is_closed_as_over() -> None:
 
 
 async def test_who_watches_a_server_that_stops_is_to_come_back() -> None:
-    assert await code_after(StoreUnavailable("the server is stopping")) == 1012
+    assert await code_after(StoreUnavailable("the server is shutting down")) == 1012
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("x"), OSError("x")])

@@ -69,7 +69,7 @@ def test_every_wrong_expression_is_named_by_its_path() -> None:
         ("div >", 5, "nothing follows '>'"),
         ("a[href", 1, "'[' is never closed"),
         ("a:not(.b", 5, "'(' is never closed"),
-        ("a[x='y]", 4, "the quote is never closed"),
+        ("a[x='y]", 4, "unclosed quote"),
         ("a)", 1, "')' is not allowed here"),
         ("..x", 0, "'.' is not a supported selector"),
         ("div p:foo", 5, "':foo' is not a supported selector"),

@@ -353,7 +353,7 @@ async def test_a_mistake_while_delivering_is_no_endless_loop(harness: Harness) -
     )
     assert broken.tries == 1
     (notification,) = await harness.installation.notifications.find()
-    assert notification.error == "an unexpected error"
+    assert notification.error == "unexpected error"
 
 
 class Mailbox:

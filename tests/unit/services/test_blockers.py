@@ -104,7 +104,7 @@ async def test_each_blocker_has_its_code(folder: DataFolder) -> None:
 def test_a_missing_leader_is_reported_with_the_end_of_the_last_term() -> None:
     assert missing_leader(Term("one", 4, NOW + 1), NOW) == ""
     assert "since 1970-01-01T00:16:28.000Z (12 s)" in missing_leader(Term("one", 4, NOW - 12), NOW)
-    assert missing_leader(Term("", 0, 0.0), NOW) == "no keeper has led yet"
+    assert missing_leader(Term("", 0, 0.0), NOW) == "no keeper has been started yet"
 
 
 async def test_a_run_that_fetched_a_moment_ago_does_not_move_if_all_runs_are_blocked(

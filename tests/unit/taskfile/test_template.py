@@ -53,4 +53,4 @@ def test_an_unknown_template_is_not_found() -> None:
         render_template("lists", url=None, task_name=None)
     lines = caught.value.hint.splitlines()[1:]
     assert [line.split()[0] for line in lines] == list(TEMPLATES)
-    assert lines[0] == "  list         items of a list, page after page"
+    assert lines[0] == "  list         items of a paginated list"

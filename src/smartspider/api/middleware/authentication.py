@@ -77,7 +77,7 @@ class Authentication:
         )
         if wait_s:
             raise TooMany(
-                "the rate limit of this token is exceeded",
+                "rate limit exceeded for this token",
                 retry_after_s=wait_s,
                 hint="send fewer requests; SMARTSPIDER_RATE_LIMIT sets the limit",
             )

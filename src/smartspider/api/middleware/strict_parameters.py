@@ -16,7 +16,7 @@ TICKET = "ticket"
 STRICT = "/api/"
 """Other paths are for probes and scrapers, which add parameters of their own."""
 MAX_ERRORS = 20
-NO_PARAMETERS = "this operation takes no parameters"
+NO_PARAMETERS = "this operation has no parameters"
 CONTENT_TYPE = b"content-type"
 JSON = b"application/json"
 

@@ -96,7 +96,9 @@ def _schema() -> bytes:
     },
 )
 async def list_metric_targets(request: Request, _principal: _MetricsReader) -> Response:
-    """List this server, by the host name of the request, for Prometheus' HTTP service discovery."""
+    """List this server as a scrape target for Prometheus HTTP service discovery, under the host name of the
+    request.
+    """
     host = request.headers.get("host", "")
     server = request.scope.get("server") or ("127.0.0.1", 80)
     target = host if _PLAIN_HOST.fullmatch(host) else f"{server[0]}:{server[1]}"

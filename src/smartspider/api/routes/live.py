@@ -53,13 +53,13 @@ async def get_events(
     after: After = None,
     follow: Follow = False,
     snapshot: Snapshot = False,
-    last_event_id: Annotated[str | None, Header(pattern=NUMBER, description="As `after`.")] = None,
+    last_event_id: Annotated[str | None, Header(pattern=NUMBER, description="Same as `after`.")] = None,
 ) -> Response:
     """Stream all events of a run, past and future, numbered 1, 2, 3, ... without a gap.
 
-    The same address answers a WebSocket with the same messages. `stream.end` comes when the run has ended,
-    unless `follow=true` is given: the run may be resumed. `stream.reset` says that events before `first` are
-    no longer kept.
+    The same URL also accepts WebSocket connections and sends the same messages. `stream.end` is sent when
+    the run ends, unless `follow=true` is set (an ended run may be resumed). `stream.reset` reports that
+    events before `first` are no longer available.
     """
     position = parse_position(last_event_id, "Last-Event-ID")
     position = parse_position(after) if position is None else position

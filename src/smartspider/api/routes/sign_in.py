@@ -76,7 +76,7 @@ DOCUMENTED: dict[str, Any] = {
                 "schema": _either({}),
                 "examples": {
                     "password": {"summary": "Sign in", "value": _PASSWORD},
-                    "refresh": {"summary": "Renew a session", "value": _REFRESH},
+                    "refresh": {"summary": "Refresh a session", "value": _REFRESH},
                 },
             },
             FORM: {"schema": _either(_FORM_ONLY), "example": {"grant_type": "password", **_PASSWORD}},
@@ -120,9 +120,7 @@ def _refuse_cross_site(request: Request) -> None:
     if origin is not None:
         is_cross_site = is_cross_site or urlsplit(origin).netloc != request.headers.get("host", "")
     if is_cross_site:
-        raise Forbidden(
-            "sign-in from a page of another site is not allowed", hint="sign in from a program or the console"
-        )
+        raise Forbidden("cross-site sign-in is not allowed", hint="sign in from the console or an API client")
 
 
 SignInSent = Annotated[SignInBody, Depends(_sent)]

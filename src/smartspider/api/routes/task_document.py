@@ -42,7 +42,7 @@ TASK_BODY: dict[str, Any] = {
         "content": {
             "application/json": {
                 "schema": {"$ref": f"{REF}Task"},
-                "examples": {"list": {"summary": "A list over several pages", "value": TASK_EXAMPLE}},
+                "examples": {"list": {"summary": "A paginated list", "value": TASK_EXAMPLE}},
             },
             "application/yaml": {"schema": {"type": "string"}, "example": _TASK_YAML},
         },

@@ -33,7 +33,7 @@ HINTS = (
         "let this machine and user in: a line in pg_hba.conf of the server; where one does so over TLS, add"
         " ?sslmode=verify-full",
     ),
-    (r"session is read-only", "none of the servers takes writes: promote one"),
+    (r"session is read-only", "none of the servers accepts writes; promote one of them"),
     (
         r"database .* does not exist",
         "`createdb --owner USER --encoding UTF8 --template template0 DATABASE` makes it; or correct the name"
@@ -41,11 +41,11 @@ HINTS = (
     ),
     (
         r"role .* does not exist",
-        f"`createuser --pwprompt USER` makes it; or correct the name in {SETTING}",
+        f"`createuser --pwprompt USER` creates it; otherwise correct the name in {SETTING}",
     ),
     (r"no password supplied", f"{SETTING} has no password"),
     (r"password|authentication", f"check user and password in {SETTING}; {ESCAPED}"),
-    (r"pg_hba\.conf", "let this machine and user in: a line in pg_hba.conf of the server"),
+    (r"pg_hba\.conf", "add an entry for this machine and user to pg_hba.conf of the server"),
     (r"resolve host|translate host", f"check the name of the server in {SETTING}"),
 )
 """Hints by error message, since errors before authentication have no code; the first match wins."""
@@ -61,7 +61,7 @@ def _parts(url: str) -> dict[str, str]:
 def _no_address() -> StoreUnavailable:
     return StoreUnavailable(
         "the address of the store is not a PostgreSQL URL",
-        hint=f"it looks like {FORM}; {ESCAPED}",
+        hint=f"use {FORM}; {ESCAPED}",
     )
 
 

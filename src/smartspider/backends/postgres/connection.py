@@ -163,8 +163,8 @@ class PostgresConnection:
             self._pipeline = None
             if not self.is_usable and is_ending and is_writing:
                 raise OutcomeUnknown(
-                    "it is unknown whether the store committed a change",
-                    hint="check whether it was done before you try again",
+                    "the connection was lost during commit; the change may or may not have been applied",
+                    hint="check whether the change was applied before you retry",
                 ) from error
             self._roll_back(error)
             raise

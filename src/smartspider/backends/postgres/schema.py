@@ -98,7 +98,7 @@ def found_format(connection: psycopg.Connection[Row], address: PostgresAddress) 
         found = []
     if len(found) != 1 or int(found[0][0]) < 1:
         raise StoreUnavailable(
-            f"the schema `smartspider` of {address.place} holds tables of another program",
+            f"the schema `smartspider` of {address.place} contains tables of another program",
             hint="use another database",
         )
     return int(found[0][0])

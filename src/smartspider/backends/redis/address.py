@@ -142,7 +142,7 @@ def read_url(url: str) -> RedisAddress:
     place, _, query = rest.partition("?")
     authority, _, path = place.partition("/")
     if "#" in rest or "@" in path + query:
-        raise _refused("it has # anywhere, or @ after a / or ?")
+        raise _refused("it contains an unescaped # or @")
     user, _, hosts = authority.rpartition("@")
     username, _, password = user.partition(":")
     options = _options(query)
@@ -177,7 +177,7 @@ def _options(query: str) -> dict[str, str]:
             hint=f"there are {', '.join(sorted(OPTIONS))}; {ESCAPED}",
         )
     if options.get("persistence", "none") != "none":
-        raise SettingInvalid(f"{SETTING}: persistence is either left out or none")
+        raise SettingInvalid(f"{SETTING}: persistence must be omitted or none")
     for name, values in ALLOWED_VALUES.items():
         if options.get(name, values[0]) not in values:
             raise SettingInvalid(f"{SETTING}: {name} is {' or '.join(values)}")
@@ -194,7 +194,7 @@ def _tls(options: dict[str, str], *, has_tls: bool) -> TlsOptions:
             hint="begin it with rediss://, or add tls=1 for Sentinel and Cluster",
         )
     if "ssl_keyfile" in given and "ssl_certfile" not in given:
-        raise SettingInvalid(f"{SETTING} has ssl_keyfile without the ssl_certfile that it is the key of")
+        raise SettingInvalid(f"{SETTING} has ssl_keyfile without ssl_certfile")
     if empty := [name for name in TLS_FILES if options.get(name) == ""]:
         raise SettingInvalid(f"{SETTING}: {empty[0]} is the path of a PEM file")
     return TlsOptions(
@@ -237,5 +237,5 @@ def _node(node: str, port: int) -> tuple[str, int]:
 
 def _number(text: str, what: str, most: int) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS and int(text) <= most):
-        raise _refused(f"its {what} is no number from 0 to {most}")
+        raise _refused(f"the {what} is not a number from 0 to {most}")
     return int(text)

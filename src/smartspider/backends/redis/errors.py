@@ -8,12 +8,12 @@ import re
 from smartspider.backends.redis.address import SETTING, RedisAddress
 
 USUAL = f"check that Redis runs there and that {SETTING} is right"
-NO_KEEPER = "start a keeper: `smartspider keeper`; where one leads, wait a few seconds"
+NO_KEEPER = "start a keeper with `smartspider keeper`; if one is running, wait a few seconds"
 
 CONNECTING = re.compile(r"^Error (-?\d+) connecting to \S+\. (?=\S)")
 READING = re.compile(r"^Error while reading from \S+ : \(-?\d+, '(.*)'\)$")
 SHOW_CERTIFICATE = (
-    "asks for a certificate that it knows: ssl_certfile=/path/cert.pem and ssl_keyfile=/path/key.pem"
+    "requires a client certificate: add ssl_certfile=/path/cert.pem and ssl_keyfile=/path/key.pem"
 )
 NOISE = (
     re.compile(r"\s*:?\s*<redis\.\S*[\s\S]*$"),  # representations of the client's objects
@@ -37,7 +37,7 @@ HINTS = (
         r"(?i)alert certificate required|handshake failure|alert unknown ca|alert bad certificate",
         f"it {SHOW_CERTIFICATE}",
     ),
-    (r"(?i)wrong.version.number", "this port does not speak TLS, or something before it"),
+    (r"(?i)wrong.version.number", "this port, or a proxy in front of it, does not use TLS"),
     (
         r"(?i)password|authentication|\b(noauth|auth)\b",
         f"check user and password in {SETTING}, before the @; those of Sentinel itself are sentinel_username"
@@ -47,9 +47,9 @@ HINTS = (
     (r"DB index", f"name a database that this Redis has in {SETTING}, as redis://HOST:6379/0"),
     (
         r"[Cc]luster mode is not enabled|cluster support disabled",
-        f"it is a single Redis: write redis:// in {SETTING}",
+        f"the server is a standalone Redis; use redis:// in {SETTING}",
     ),
-    (r"^(MOVED|ASK|CROSSSLOT)\b", f"it is a Redis Cluster: write redis+cluster:// in {SETTING}"),
+    (r"^(MOVED|ASK|CROSSSLOT)\b", f"the server is a Redis Cluster node; use redis+cluster:// in {SETTING}"),
     (
         r"no Sentinel names a master",
         f"check that the Sentinels run and watch a master of the name in {SETTING}",
@@ -90,7 +90,7 @@ def _hint(text: str, address: RedisAddress | None) -> str:
             return hint
     is_tls = address is not None and address.is_tls
     if is_tls and "Timeout connecting" in text:
-        return f"{USUAL}; does this port speak TLS?"
+        return f"{USUAL}; check that the port uses TLS"
     if re.search("reset by peer|closed by server", text):
         # A server that wants a certificate may close the connection before its message is read.
         wanted = SHOW_CERTIFICATE if is_tls else "speaks TLS: rediss://, or tls=1 for Sentinel and Cluster"

@@ -49,7 +49,7 @@ def refusal(answers: Sequence[Any], address: RedisAddress) -> FrontierUnfit | No
     policy = found.get("maxmemory-policy", "")
     if policy.startswith("allkeys-"):
         return FrontierUnfit(
-            f"throws keys away when memory is short (maxmemory-policy {policy})",
+            f"evicts keys when memory is full (maxmemory-policy {policy})",
             hint="CONFIG SET maxmemory-policy noeviction",
             place=address.shown,
             loses_keys=True,

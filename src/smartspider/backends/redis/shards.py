@@ -129,7 +129,7 @@ class Shards:
         """Translate an error; of the URL only the hosts are shown."""
         text = str(error)
         if text.startswith("NOT_ARMED"):
-            return NotArmed(f"the frontier waits for the keeper: {_reason(text)}", hint=errors.NO_KEEPER)
+            return NotArmed(f"the frontier is waiting for the keeper: {_reason(text)}", hint=errors.NO_KEEPER)
         if text.startswith("OLD_EPOCH"):
             return LeadershipLost(f"the frontier follows a newer keeper: {_reason(text)}")
         if text.startswith("FOREIGN"):

@@ -38,6 +38,6 @@ def _check(tls: TlsOptions) -> None:
         if not isinstance(error, ssl.SSLError):
             why = error.strerror or type(error).__name__
         raise SettingInvalid(
-            f"{SETTING}: the file of {option}{beside} cannot be used: {why}",
-            hint="give the path of a PEM file",
+            f"{SETTING}: the {option}{beside} file cannot be used: {why}",
+            hint="specify the path of a PEM file",
         ) from None

@@ -188,7 +188,7 @@ def translated(folder: Path) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreUnavailable(
             f"the data folder {folder} is locked by another program",
-            hint="close the program that holds it open, or use another --data folder",
+            hint="stop the program that holds the lock, or use another --data folder",
         ) from error
     except apsw.FullError as error:
         raise StoreFull(

@@ -27,7 +27,7 @@ class SqliteHealth:
         except TimeoutError:
             raise StoreUnavailable(
                 f"the data folder was locked by another program for {TIMEOUT_S:g} s",
-                hint="close the program that holds it open",
+                hint="stop the program that holds the lock",
             ) from None
         await self.check_room()  # an empty transaction succeeds on a full disk
 

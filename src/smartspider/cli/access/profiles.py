@@ -41,7 +41,7 @@ def _use_message(used: dict[str, str | None]) -> str:
 
 @click.group()
 def profile() -> None:
-    """Manage profiles: servers by name, with their tokens."""
+    """Manage profiles: named server connections with their tokens."""
 
 
 @profile.command()
@@ -59,7 +59,7 @@ def profile() -> None:
 def add(
     name: str, url: str, user: str | None, ca_file: Path | None, **tokens: Any
 ) -> tuple[dict[str, Any], bool]:
-    """Save a server under a name after checking the token. The first profile becomes the current one."""
+    """Verify the token and save a server under a name. The first profile becomes the current one."""
     from smartspider.cli.profile_file import Profile, check_name, read_profiles, write_profiles
     from smartspider.client.http import check_server_url
     from smartspider.wiring.processes.lifecycle import run_loop
@@ -107,7 +107,7 @@ def use(name: str) -> dict[str, str | None]:
 
 @profile.command()
 @click.argument("name")
-@printed(message="{0[name]} is removed")
+@printed(message="profile {0[name]} removed")
 def remove(name: str) -> dict[str, Any]:
     """Remove a profile and its stored token. The token stays valid until it is revoked."""
     from smartspider.cli.profile_file import read_profiles, write_profiles

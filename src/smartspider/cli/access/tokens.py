@@ -49,7 +49,7 @@ def token() -> None:
 @with_target
 @printed(lambda made: print_line(made.token), message=_created_message)
 def add(name: str, role: Any, expires: str | None, target: Target, **more: Any) -> NewTokenView:
-    """Create a token. It is printed only once."""
+    """Create a token. The secret is printed only once."""
     from smartspider.cli.times import parse_duration_s
 
     life_s = None if expires is None else parse_duration_s(expires)
@@ -59,7 +59,7 @@ def add(name: str, role: Any, expires: str | None, target: Target, **more: Any) 
 
 
 @token.command("list")
-@click.option("--user", default=None, metavar="NAME", help="Only tokens that act for this user.")
+@click.option("--user", default=None, metavar="NAME", help="Only tokens that act as this user.")
 @with_target
 @printed(_print_tokens)
 def list_tokens(user: str | None, target: Target) -> list[TokenView]:

@@ -45,7 +45,7 @@ def user() -> None:
 @with_target
 @printed(message=ROLE_MESSAGE)
 def add(name: str, role: Any, target: Target, *, asks_password: bool) -> UserView:
-    """Add a user. A user without a password cannot sign in, but tokens can act for them."""
+    """Add a user. A user without a password cannot sign in, but can own tokens."""
     from smartspider.cli.terminal.output import ask_secret
 
     password = ask_secret(f"password of {name}", is_new=True) if asks_password else None

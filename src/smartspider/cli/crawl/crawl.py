@@ -61,7 +61,7 @@ def crawl(
     from smartspider.taskfile.load import load_task
 
     if any(os.path.realpath(path) == os.path.realpath(task) for path in outputs):
-        raise RequestInvalid(f"the output file {task} is the task file", hint="choose another name")
+        raise RequestInvalid(f"the output file is the task file {task}", hint="choose another name")
     options = CrawlOptions(
         *(outputs, data, workers),
         fresh=fresh,

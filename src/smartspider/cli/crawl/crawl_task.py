@@ -138,7 +138,7 @@ def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
     if run.counters.items or run.state not in OUTPUT_STATES:
         return []
     kept = [str(path) for path in options.outputs if _keeps_file(path, run)]
-    notes = [f"{join_names(kept)} is unchanged: the run failed and has no rows"] if kept else []
+    notes = [f"{join_names(kept)} was not overwritten: the run failed without rows"] if kept else []
     if run.state == "completed" and run.counters.done:
         notes.append("no items were found; `smartspider dry-run TASK` shows what the rules match")
     return notes
@@ -157,7 +157,7 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
     cancel = _cancel_on_signals()
 
     def on_signal() -> None:
-        print_message("stopping: waiting for requests in flight (press Ctrl-C again to stop at once)")
+        print_message("stopping: waiting for requests in flight (press Ctrl-C again to exit immediately)")
         _on_signals(cancel)
         stop()
 

@@ -51,7 +51,7 @@ def _page_json(fetched: tuple[str, Page, bool]) -> dict[str, Any]:
 @IGNORE_ROBOTS
 @printed(_print_page, to_json=_page_json, about="Print the response as one JSON object.")
 def fetch(url: str, *, only_head: bool, ignore_robots: bool) -> tuple[str, Page, bool]:
-    """Fetch one URL through the crawler's fetch layers and print the body.
+    """Fetch one URL with the crawler's HTTP stack and print the body.
 
     Status and headers go to stderr.
     """
@@ -96,7 +96,7 @@ def _items_json(extracted: tuple[Page, RuleResult]) -> dict[str, Any]:
 def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool) -> tuple[Page, RuleResult]:
     """Fetch a URL, apply RULES and print one JSON object per row.
 
-    RULES is a file (a task or its `selectors`), the same as JSON text, or one selector: CSS such as
+    RULES is a file (a task or its `selectors`), the same content as inline JSON, or one selector: CSS such as
     'h1::text', or XPath such as '//h1/text()'.
     """
     from smartspider.services.preview.rules import apply_rules, build_task

@@ -24,7 +24,7 @@ def start_line(run: Run, folder: Path, *, is_resumed: bool) -> str:
     if is_resumed:
         counters = run.counters
         done = count(counters.done, "page")
-        return f"resuming run {run.id}: {done} done, {counters.open} to go ({folder})"
+        return f"resuming run {run.id}: {done} done, {counters.open} remaining ({folder})"
     return f"run {run.id} of {run.task_name!r} ({folder})"
 
 

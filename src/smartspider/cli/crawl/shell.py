@@ -22,7 +22,7 @@ from smartspider.wiring.processes.lifecycle import run_loop
 
 SHOWN = 20
 HELP = """\
-  h2.title::text           try a CSS selector (everything that matches)
+  h2.title::text           try a CSS selector (shows all matches)
   //h2/text()              try XPath
   jmespath EXPR            try JMESPath on a JSON page
   regex PATTERN            try a regular expression on the source
@@ -70,7 +70,7 @@ class ShellSession:
     def run(self, url: str) -> None:
         """Fetch the page, then read and execute lines until `quit` or the end of input."""
         self._fetch(url)
-        print_message("type a selector to try it, `help` for more, `quit` to leave")
+        print_message("enter a selector to try it, `help` for commands, `quit` to exit")
         for line in _lines():
             if line in {"quit", "exit"}:
                 return
@@ -230,7 +230,7 @@ def _rule(text: str) -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise TaskInvalid(f"this is not JSON: {error}") from error
+            raise TaskInvalid(f"invalid JSON: {error}") from error
     return parse_rule(text)
 
 

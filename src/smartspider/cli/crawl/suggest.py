@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SHOWN_VALUES = 3
 _SHOWN_CHARS = 24
-_BY_HAND = "write the selectors by hand: smartspider init writes a task to start from"
+_BY_HAND = "write the selectors manually; `smartspider init` creates a starter task"
 
 
 class SuggestResult(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ def _find_candidates(page: Page, url: str, name: str | None) -> list[Suggestion]
     if not found:
         raise NotFound(
             f"no list or structured data found on {url}",
-            hint=f"{_BY_HAND}; if the page is rendered by JavaScript, try the URL of its API",
+            hint=f"{_BY_HAND}; if JavaScript renders the page, use the URL of its JSON API",
         )
     return found
 
@@ -147,7 +147,7 @@ def _print_candidates(result: SuggestResult) -> None:
     print_table(rows, ("field", "filled", "first values"), to_stderr=True)
     pagination = result.chosen.pagination
     if pagination is None:
-        print_message("no next page was found")
+        print_message("no next-page link found")
     else:
         print_message("next page: " + ", ".join(f"{key} {value}" for key, value in pagination.items()))
 

@@ -59,7 +59,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     f"  [default: {SHOWN}; with --json all, or the first {PAGE} from a server]",
 )
 @with_target
-@json_option("Print one JSON object per line, the last with the counts.")
+@json_option("Print one JSON object per line; the last one contains the counts.")
 def diff(
     run_a: str | None, run_b: str | None, target: Target, *, as_json: bool, limit: int | None, **choice: Any
 ) -> None:
@@ -153,7 +153,7 @@ def _print_diff(found: RunDiff, limit: int, *, is_local: bool) -> None:
         print_message(f"and {more} more; --limit shows more of them{', --json all' if is_local else ''}")
     text = f"{counts.new} new, {counts.changed} changed, {counts.gone} gone, {counts.unchanged} unchanged"
     if counts.unseen:
-        text += f", {counts.unseen} unknown (not fetched again, or skipped as known)"
+        text += f", {counts.unseen} unknown (pages not fetched in the later run, or skipped as known)"
     print_line(f"run {found.before} → run {found.after}, rows matched by {found.key}: {text}")
 
 

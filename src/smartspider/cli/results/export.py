@@ -117,7 +117,7 @@ async def _download(
     from smartspider.outputs.files import PendingFile, compression_of
 
     if options.is_split:
-        raise NotBuilt("a server exports into one file", hint="remove --split-rows and --split-mb")
+        raise NotBuilt("a server exports to a single file", hint="remove --split-rows and --split-mb")
     compression = compression_of(path)
     suffix = Path(path.stem if compression else path.name).suffix.removeprefix(".").lower()
     file = PendingFile(path)

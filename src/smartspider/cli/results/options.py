@@ -21,7 +21,7 @@ RUN = click.option(
 TASK = click.option("--task", default=None, metavar="NAME", help="Use the newest run of this task.")
 LIMIT = limit_option(20, "rows")
 JSON_LINES = "Print one JSON object per line."
-FORMATS = ".jsonl .json .csv .xlsx .parquet .xml .sqlite .md, text also with .gz .zst .bz2 .xz"
+FORMATS = ".jsonl .json .csv .xlsx .parquet .xml .sqlite .md; text formats also with .gz .zst .bz2 .xz"
 _DELIMITERS = ",;|:^~#"
 
 
@@ -50,7 +50,7 @@ _FILE_OPTIONS = (
 only_changes_option = click.option(
     "--only-changes",
     is_flag=True,
-    help="Only rows that are new or changed since the last completed run of the task.",
+    help="Write only rows that are new or changed since the last completed run of the task.",
 )
 
 

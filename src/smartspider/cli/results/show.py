@@ -32,7 +32,7 @@ def _print_rows(found: RowList) -> None:
     rows = [msgspec.json.decode(one.data) for one in found.rows]
     if rows:
         print_table(rows, list(dict.fromkeys(name for row in rows for name in row)))
-    shown = f"{count(len(rows), 'row')} {'matching, ' if found.is_filtered else ''}"
+    shown = f"{count(len(rows), 'row')} {'matched, ' if found.is_filtered else ''}"
     print_message(f"{shown}of {found.run.items} in run {found.run.run_id}")
 
 
@@ -40,7 +40,7 @@ def _print_rows(found: RowList) -> None:
 @RUN
 @TASK
 @LIMIT
-@click.option("--fields", default=None, metavar="A,B", help="Only these fields, in this order.")
+@click.option("--fields", default=None, metavar="A,B", help="Show only these fields, in this order.")
 @click.option(
     "--where",
     multiple=True,

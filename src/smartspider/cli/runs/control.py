@@ -119,7 +119,7 @@ def tune(run_id: str, settings: tuple[str, ...], target: Target) -> TunedView:
 @with_target
 @printed(_print_stall)
 def stall(run_id: str, target: Target) -> StallView:
-    """Explain why a run makes no progress and what to do, or confirm that it progresses."""
+    """Explain why a run makes no progress and suggest a fix, or report that it is making progress."""
     return target.run(lambda operations: operations.explain_stall(run_id))
 
 

@@ -56,7 +56,7 @@ async def watch_run(
                         break
         run = await operations.get_run(run_id)
     except asyncio.CancelledError:
-        print_message(f"run {run_id} continues; `smartspider run watch {run_id}` follows it again")
+        print_message(f"run {run_id} is still running; `smartspider run watch {run_id}` follows it again")
         raise
     except NotFound:
         print_message(f"run {run_id} was deleted")

@@ -62,9 +62,9 @@ def _print_fact(name: str, text: str) -> None:
 
 def _robots_text(robots: RobotsView) -> str:
     if not robots.is_obeyed:
-        return "is ignored by this task"
+        return "ignored by this task"
     if robots.is_allowed is None:
-        return "was not fetched"
+        return "not fetched"
     line = f": {robots.line}" if robots.line else ""
     return f"{'allows' if robots.is_allowed else 'disallows'} it{line}"
 
@@ -87,7 +87,7 @@ def _print_record(record: RecordView) -> None:
     if record.target is not None:
         _print_fact("redirects to", record.target)
     if record.returns:
-        _print_fact("returned", f"{record.returns} times after its worker was lost")
+        _print_fact("returned", f"{record.returns} times, because the worker was lost")
     for failure in record.failures:
         _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s")
     for example in record.examples:

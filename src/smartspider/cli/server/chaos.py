@@ -62,8 +62,8 @@ def chaos(
 ) -> ChaosReport:
     """Inject faults into a temporary cluster.
 
-    The exit code is 0 if nothing was lost, stored twice or sent too early.
-    Each fault gets its own PostgreSQL, Redis, keeper, workers and site on this machine, on free ports. Needs
+    The exit code is 0 if no page was lost or stored twice and no request was sent too early. Each fault
+    runs with its own PostgreSQL, Redis, keeper, workers and site on this machine, on free ports. Requires
     redis-server 7, redis-sentinel and PostgreSQL 15 or newer; faketime for the faults with wrong clocks.
     """
     from smartspider.core.extras import require_package

@@ -103,16 +103,16 @@ class FsckReport(msgspec.Struct, frozen=True):
 
 def _print_findings(report: FsckReport) -> None:
     for finding in report.findings:
-        print_line(f"{'repaired' if finding.is_repaired else 'wrong'}: {finding.message}")
+        print_line(f"{'repaired' if finding.is_repaired else 'inconsistent'}: {finding.message}")
     if not report.findings:
         print_line(f"{report.name} is consistent")
     elif not report.has_repaired:
-        print_line("run again with --repair to repair it")
+        print_line("run again with --repair to repair these problems")
 
 
 @click.command()
 @DATA
-@click.option("--repair", is_flag=True, help="Repair what can be repaired from the stored rows.")
+@click.option("--repair", is_flag=True, help="Repair inconsistencies from the stored rows.")
 @click.option("--rebuild", is_flag=True, help="On a cluster, rebuild the frontier from the store.")
 @printed(
     _print_findings,
@@ -121,7 +121,9 @@ def _print_findings(report: FsckReport) -> None:
     about="Print the findings as JSON.",
 )
 def fsck(data: Path | None, *, repair: bool, rebuild: bool) -> FsckReport:
-    """Check a data folder or a cluster; exit code 0 if it is consistent or everything was repaired."""
+    """Check the consistency of a data folder or a cluster; exit code 0 if it is consistent or all problems
+    were repaired.
+    """
     from smartspider.wiring.processes.lifecycle import run_loop
 
     return run_loop(_check(data, repair=repair, rebuild=rebuild))
@@ -141,6 +143,6 @@ async def _check(data: Path | None, *, repair: bool, rebuild: bool) -> FsckRepor
     async with open_installation(path, settings) as installation:
         if rebuild:
             parts = await rebuild_frontier(installation)
-            print_message(f"the frontier was rebuilt; {parts} of {parts} parts are serving")
+            print_message(f"the frontier was rebuilt; {parts} of {parts} shards are serving")
         findings = await check_consistency(installation, settings, repair=repair)
         return FsckReport(CLUSTER if is_cluster else str(path), findings, has_repaired=repair)

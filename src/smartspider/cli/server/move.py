@@ -29,11 +29,11 @@ class CancelledMigration(msgspec.Struct, frozen=True):
 
 def _print_result(result: MigrationReport | CancelledMigration) -> None:
     if isinstance(result, CancelledMigration):
-        print_message(f"{result.folder} is in use again")
+        print_message(f"the migration was cancelled; {result.folder} is writable again")
         print_message(
             f"the rows copied to {result.store} are incomplete: migrate this folder again to replace"
         )
-        print_message("them, or free the database with `DROP SCHEMA smartspider CASCADE`")
+        print_message("them, or empty the database with `DROP SCHEMA smartspider CASCADE`")
         return
     rows = f"{count(result.rows, 'row')} of {result.folder}"
     still_open = f"{count(result.open, 'request')} still open"
@@ -41,7 +41,7 @@ def _print_result(result: MigrationReport | CancelledMigration) -> None:
         for name, number in result.tables.items():
             if number:
                 print_line(f"{name}: {count(number, 'row')}")
-        print_message(f"{rows} would be migrated to {result.store}; {still_open}")
+        print_message(f"dry run: {rows} to migrate to {result.store}; {still_open}")
         return
     print_line(f"migrated {rows} to {result.store}; {still_open}")
     print_message(f"{count(result.copied, 'row')} in {result.seconds:.1f} s ({result.rows_per_s:.0f}/s)")
@@ -53,7 +53,7 @@ def _print_result(result: MigrationReport | CancelledMigration) -> None:
     print_message(
         f"and SMARTSPIDER_MASTER_KEY, the content of {result.folder}/master.key if that file exists,"
     )
-    print_message("so that sessions and webhook signatures stay valid; then start `smartspider keeper` and")
+    print_message("to keep sessions and webhook signatures valid; then start `smartspider keeper` and")
     print_message("`smartspider worker`")
 
 
@@ -79,7 +79,7 @@ def _result_json(result: MigrationReport | CancelledMigration) -> dict[str, Any]
     metavar="URL",
     help="URL of the PostgreSQL database.  [default: SMARTSPIDER_STORE_URL]",
 )
-@click.option("--dry-run", is_flag=True, help="Check and count only; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Only check and count; change nothing.")
 @click.option("--cancel", is_flag=True, help="Cancel an unfinished migration and use the data folder again.")
 @printed(_print_result, to_json=_result_json, about="Print a summary as one JSON object.")
 def move(
@@ -87,7 +87,7 @@ def move(
 ) -> MigrationReport | CancelledMigration:
     """Migrate a data folder to a cluster: tasks, runs, rows, users, schedules, logs and the audit log.
 
-    Before you start, stop all processes that use the folder, and start none on the cluster. Ids do not
+    First stop all processes that use the folder; do not start any on the cluster. Ids do not
     change; unfinished runs continue as soon as a keeper and a worker run on the cluster. If the migration is
     interrupted, the same command resumes it; after --cancel it starts from the beginning. Afterwards the
     folder is read-only.

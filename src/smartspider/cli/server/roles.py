@@ -26,7 +26,7 @@ DRAIN_S = 60.0
 STOP_TIMEOUT_S = DRAIN_S + 15.0
 
 NO_FOLDER = (
-    "start `smartspider api` or `smartspider up` first, in the same folder; for a cluster set"
+    "start `smartspider api` or `smartspider up` in the same folder first; for a cluster, set"
     " SMARTSPIDER_STORE_URL and SMARTSPIDER_FRONTIER_URL"
 )
 
@@ -38,7 +38,7 @@ DATA = click.option(
     help="Data folder; on a cluster, the folder for this machine's files."
     "  [default: ./.smartspider/server; on a cluster ./.smartspider/cluster]",
 )
-JSON = json_option("Print the address as one JSON object.")
+JSON = json_option("Print the startup information as one JSON object.")
 
 
 @click.command()
@@ -65,7 +65,7 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
 
         token = run_loop(first_token(path))
         url = server_url(listener)
-        text = f"the API is at {url}/api; Ctrl-C stops it"
+        text = f"the API is at {url}/api; press Ctrl-C to stop"
         text += f"\n{FIRST_TOKEN}: {token}" if token else ""
         announce({"url": url, "token": token, "data": str(path)}, text, as_json=as_json)
         run_loop(serve(path, listener, with_parent=False))
@@ -83,7 +83,7 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
     "--processes",
     type=WorkerRangeType(1, 256),
     default=None,
-    help="Number of worker processes, restarted if they die; a range such as 1-8 scales them with demand."
+    help="Number of worker processes, restarted if they crash; a range such as 1-8 scales them with demand."
     "  [default: no child processes]",
 )
 @DATA
@@ -91,8 +91,8 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
 def worker(concurrency: int, processes: WorkerRange | None, data: Path | None, *, as_json: bool) -> None:
     """Run a worker for all runs until Ctrl-C or until it is drained.
 
-    On the first signal it finishes its requests in flight and returns the rest; on the second it exits at
-    once.
+    The first signal makes it finish its requests in flight and return the others to the queue; the second
+    makes it exit immediately.
     """
     from smartspider.engine.runtime import tune_process
     from smartspider.wiring import fault_injection
@@ -105,7 +105,7 @@ def worker(concurrency: int, processes: WorkerRange | None, data: Path | None, *
     check_not_moved(path)
     values: dict[str, object] = {"data": str(path), "pid": number, "concurrency": concurrency}
     what = "a worker" if processes is None else f"workers ({processes} processes)"
-    text = f"{what} for {_display_name(path)}, {concurrency} requests in flight at most; Ctrl-C stops it"
+    text = f"{what} for {_display_name(path)}, at most {concurrency} requests in flight; press Ctrl-C to stop"
     announce(values | _process_counts(processes), text, as_json=as_json)
     run_loop(warn_missing(path))
     if processes is not None:
@@ -155,10 +155,11 @@ async def _supervise(path: Path, processes: WorkerRange, slots: int) -> None:
 @DATA
 @JSON
 def keeper(data: Path | None, *, as_json: bool) -> None:
-    """Run a keeper (coordinator): schedules, notifications, retention and recovery of dead workers.
+    """Run a keeper (coordinator): schedules, notifications, retention and recovery of requests held by dead
+    workers.
 
-    It runs until Ctrl-C. A cluster needs one to hand out requests. Of several, one is the leader and the
-    others stand by.
+    Runs until Ctrl-C. A cluster needs a keeper to lease requests. If several run, one is the leader and
+    the others are on standby.
     """
     from smartspider.wiring import fault_injection
     from smartspider.wiring.migration.moved_folder import check_not_moved
@@ -168,7 +169,7 @@ def keeper(data: Path | None, *, as_json: bool) -> None:
     fault_injection.arm_from_environment()
     path = _existing_folder(data)
     check_not_moved(path)
-    text = f"a keeper for {_display_name(path)}; Ctrl-C stops it"
+    text = f"keeper for {_display_name(path)} started; press Ctrl-C to stop"
     announce({"data": str(path), "pid": os.getpid()}, text, as_json=as_json)
     run_loop(run_keeper(path, with_parent=False))
 

@@ -136,7 +136,7 @@ async def _run_server(
 
 def _end_message(name: str, code: int) -> str:
     if code == 0:
-        return f"{name} exited as requested; it starts again with the server"
+        return f"{name} exited as requested; it restarts with the server"
     return f"{name} exited unexpectedly (code {code}); restarting"
 
 
@@ -161,4 +161,4 @@ def _addresses_text(addresses: dict[str, Any]) -> str:
     else:
         option = "" if read_settings().is_cluster else f" --data {data}"
         lines.append(f"`smartspider token add NAME --role admin{option}` creates a token")
-    return "\n".join([*lines, "Ctrl-C stops everything"])
+    return "\n".join([*lines, "press Ctrl-C to stop all processes"])

@@ -105,9 +105,9 @@ def validate(task: Path, settings: tuple[str, ...]) -> Validation:
     type=click.Path(path_type=Path),
     default=None,
     metavar="TASK",
-    help="Print the schema of the rows of this task instead.",
+    help="Print the schema of this task's rows instead.",
 )
-@printed(print_json, about="Accepted for consistency; the schema is always JSON.")
+@printed(print_json, about="No effect; the schema is always JSON.")
 def schema(task: Path | None) -> Any:
     """Print the JSON Schema of task files, or of the rows of a task, for editors and other programs."""
     from smartspider.taskfile.schema import task_schema

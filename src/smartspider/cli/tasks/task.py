@@ -134,7 +134,7 @@ def history(name: str, limit: int, target: Target) -> list[VersionLine]:
 @with_target
 @printed(rendering.print_diff)
 def diff(name: str, before: int | None, after: int | None, target: Target) -> VersionDiff:
-    """Compare two versions of a task; by default the previous version with the newest."""
+    """Compare two versions of a task. By default, compare the previous version with the newest."""
     from smartspider.core.errors import NotFound
 
     async def compare(operations: AllOperations) -> VersionDiff:

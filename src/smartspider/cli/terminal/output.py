@@ -121,9 +121,9 @@ def confirm(question: str, what: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise NotAllowed(f"{what} needs confirmation", hint="add --yes")
+        raise NotAllowed(f"{what} requires confirmation", hint="add --yes")
     if not click.confirm(question, err=True):
-        raise NotAllowed("cancelled, nothing was changed")
+        raise NotAllowed("cancelled; nothing was changed")
 
 
 def ask_secret(what: str, *, is_new: bool = False) -> str:

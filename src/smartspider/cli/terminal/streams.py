@@ -53,7 +53,7 @@ class SafeStream:
         if not self._is_message and error.errno != errno.EPIPE:
             raise StoreUnavailable(
                 f"standard output cannot be written: {error.strerror or error}",
-                hint="redirect the output to another place",
+                hint="redirect the output to another file",
             ) from error
 
 

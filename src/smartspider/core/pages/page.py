@@ -49,7 +49,7 @@ def redirect_target(page: Page) -> str | None:
         return None
     location = page.headers.get("location")
     if location is None:
-        raise BadRedirect(f"{page.url} answers {page.status} without a Location header")
+        raise BadRedirect(f"{page.url} returned {page.status} without a Location header")
     target = normal_url(location.strip(), page.url)
     if target is None:
         raise BadRedirect(f"{page.url} redirects to {location[:200]!r}, which is not an http(s) URL")

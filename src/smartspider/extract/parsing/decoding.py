@@ -120,7 +120,7 @@ def _check_media_type(media_type: str) -> None:
     if not is_text and not media_type.endswith(("/xml", "+xml")):
         raise NotReadable(
             f"the page is {media_type}, not HTML, so CSS and XPath rules cannot read it",
-            hint="leave such links out with `deny`, or give them a page type with other rules",
+            hint="exclude such links with `deny`, or use a page type with other rules for them",
         )
 
 

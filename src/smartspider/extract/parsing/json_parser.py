@@ -92,11 +92,11 @@ def _read_patiently(text: str) -> Any:
         value, end = _scanned(text, call.end())
         rest = text[end:].lstrip()
         if rest[:1] != ")" or rest[1:].strip() not in {"", ";"}:
-            raise InvalidJson("it is neither JSON nor a call with JSON in it")
+            raise InvalidJson("neither JSON nor JSONP")
         return _checked_depth(value)
     value, end = _scanned(text, 0)
     if text[end:].strip():
-        raise InvalidJson(f"something follows the JSON value at position {end}")
+        raise InvalidJson(f"unexpected data after the JSON value at position {end}")
     return _checked_depth(value)
 
 

@@ -56,7 +56,7 @@ def parse_xml(xml: bytes) -> tuple[etree._Element, dict[str, str]]:
         root = None
     _refuse_depth(parser)
     if root is None:
-        raise NotReadable("the page says it is XML, but there is no element in it")
+        raise NotReadable("the page is declared as XML but contains no elements")
     if b"<!ENTITY" in xml:
         # Entities defined by the page are not text of the page, and could expand without end.
         etree.strip_tags(root, etree.Entity)

@@ -78,7 +78,7 @@ class ExpressionCompiler:
                 selectors = self._selectors()
                 if any(selector.take != "element" for selector in selectors):
                     raise InvalidExpression(
-                        None, "it gives values, not elements", "leave the pseudo-element out"
+                        None, "it gives values, not elements", "remove the pseudo-element"
                     )
                 return engine.css_finder(selectors, self._is_page)
             case "xpath":
@@ -98,7 +98,7 @@ class ExpressionCompiler:
                 selectors = self._selectors()
                 if link.is_href and any(selector.take in {"text", "deep_text"} for selector in selectors):
                     raise InvalidExpression(
-                        None, "it gives text, not links", "select elements, or use ::attr(name)"
+                        None, "the expression returns text, not links", "select elements, or use ::attr(name)"
                     )
                 return engine.css_links(selectors, link, self._is_page)
             case "xpath":
@@ -118,7 +118,7 @@ class ExpressionCompiler:
             return selectors
         if any(selector.take != "element" for selector in selectors):
             raise InvalidExpression(
-                None, "it has a pseudo-element, and `attr` is given too", "use one of them"
+                None, "a pseudo-element and `attr` are mutually exclusive", "use one of them"
             )
         return tuple(selector._replace(take="attr", attr=rule.attr) for selector in selectors)
 

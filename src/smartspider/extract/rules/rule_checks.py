@@ -41,14 +41,14 @@ def _misfit_in_elements(rule: ValueRule) -> tuple[str, str] | None:
     if rule.type == "jmespath":
         what = "JMESPath searches JSON, and the items are elements"
         return what, "name the element or ::attr() with the JSON in `in`"
-    return f"a rule of type {rule.type!r} applies to the whole page, not to an item", "leave `items` out"
+    return f"a rule of type {rule.type!r} applies to the whole page, not to an item", "remove `items`"
 
 
 def _misfit_in_data(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
     if rule.type == "jmespath":
         if rule.within is None:
             return None
-        return f"`in` looks for elements, and {_PLACES[kind]} have none", "leave `in` out"
+        return f"`in` looks for elements, and {_PLACES[kind]} have none", "remove `in`"
     instead = "use jmespath or regex" if kind == "values" else "use regex, or jmespath if the text is JSON"
     return f"a rule of type {rule.type!r} cannot search {_PLACES[kind]}", instead
 
@@ -71,7 +71,7 @@ def _idle_beside_fields(rule: ValueRule, path: str) -> Iterator[Problem]:
     hints = {"attr": "", "join": "objects cannot be joined", "steps": "put the steps into the fields"}
     for key, hint in hints.items():
         if getattr(rule, key):
-            yield Problem(f"{path}.{key}", f"`{key}` has no effect beside `fields`", hint)
+            yield Problem(f"{path}.{key}", f"`{key}` has no effect together with `fields`", hint)
 
 
 def unused_item_keys(rule: ValueRule, path: str) -> Iterator[Problem]:
@@ -80,7 +80,7 @@ def unused_item_keys(rule: ValueRule, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.in", "`in` belongs to rules of type jmespath", "leave it out")
     for key in ("attr", "join", "steps", "fields", "required", "default"):
         if getattr(rule, key):
-            yield Problem(f"{path}.{key}", f"`{key}` has no effect in `items`", "it belongs to fields")
+            yield Problem(f"{path}.{key}", f"`{key}` has no effect in `items`", "use it in `fields`")
 
 
 def all_rules(plan: PagePlan) -> Iterator[ValueRule]:

@@ -27,7 +27,7 @@ LEAD_S = 0.3
 LEAD_MAX_S = 3.5
 LEAD_SPARE = 1.5
 LEAD_DECAY = 0.98
-OTHER_HISTORY = "the database has another history and may have lost commits, so the shard is refilled"
+OTHER_HISTORY = "the database has a different history and may have lost commits; the shard is refilled"
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -148,7 +148,7 @@ class ArmShard:
             raise unfit
         problem = unfit.line if unfit is not None else ""
         if problem not in ("", self._logged_unfit):
-            log.warning("shard %d of the frontier serves, but %s", self._shard, problem)
+            log.warning("frontier shard %d is serving, but %s", self._shard, problem)
         self._logged_unfit = problem
 
     async def _discard(self, term: Term) -> None:
@@ -178,7 +178,7 @@ class ArmShard:
             if unfit is not None:
                 raise unfit
             await self._state.index.check(self._shard)  # raises the reason
-            self._mark_unavailable("it does not answer")
+            self._mark_unavailable("it does not respond")
             return
         await self._require_fit(term, unfit)
         if self._last_armed is None:
@@ -225,7 +225,7 @@ class ArmShard:
         except NotArmed:
             self._loaded = ""
             raise
-        log.info("shard %d of the frontier is armed, term %d", self._shard, term.epoch)
+        log.info("frontier shard %d is armed (term %d)", self._shard, term.epoch)
         self._loaded = ""
         self._mark_serving(found.process)
 
@@ -266,7 +266,7 @@ class ArmShard:
         self._state.armed[self._shard] = process
         if self._is_unavailable:
             self._is_unavailable = False
-            log.info("shard %d of the frontier serves again", self._shard)
+            log.info("frontier shard %d is serving again", self._shard)
             for control in self._state.controls:  # workers may have given up offering
                 self._state.request_fill(control.run_id)
 
@@ -276,5 +276,5 @@ class ArmShard:
         self._state.armed.pop(self._shard, None)
         self._state.counts.pop(self._shard, None)
         if not self._is_unavailable and (self._has_served or is_always_logged):
-            log.warning("shard %d of the frontier does not serve: %s", self._shard, why)
+            log.warning("frontier shard %d is not serving: %s", self._shard, why)
             self._is_unavailable = True

@@ -204,4 +204,4 @@ class SweepOpenRows:
             after = positions[-1].url_id
             await self._clock.sleep(self.pause_s)
         if offered and not self._state.run_counts(run_id).cut:
-            log.info("run %d: %d open requests were not queued", run_id, offered)
+            log.info("run %d: queued %d open requests that were missing from the frontier", run_id, offered)

@@ -23,7 +23,7 @@ async def rebuild(remote: RemoteFrontier, arming: list[Duty], clock: Clock, *, o
     own = None if led is not None else await remote.leadership.take(owner, TERM_S)
     term = led or own
     if term is None:
-        raise NotAllowed("another keeper has just taken the lead", hint="try again")
+        raise NotAllowed("another keeper has just become the leader", hint="try again")
     try:
         for shard in range(remote.index.shards):
             await remote.index.disarm(shard, term.epoch, forgets=True)
@@ -47,5 +47,5 @@ async def _armed(
             return len(states)
         await clock.sleep(POLL_S)
     raise FrontierUnavailable(
-        "the frontier was not armed again in two minutes", hint="check the log of the leading keeper"
+        "the frontier was not armed within two minutes", hint="check the log of the leading keeper"
     )

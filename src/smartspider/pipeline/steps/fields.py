@@ -19,7 +19,7 @@ class DropStep:
 
     def __init__(self, *, fields: list[str] | None = None) -> None:
         if not fields:
-            raise InvalidOption("fields", "the key 'fields' is missing", "the fields to leave out")
+            raise InvalidOption("fields", "the key 'fields' is missing", "list the fields to drop")
         self.names = tuple(fields)
 
     def apply_item(self, item: Item, _: PageContext) -> Item:
@@ -44,7 +44,7 @@ class RenameStep:
     def __init__(self, *, to: str | dict[str, str], fields: list[str] | None = None) -> None:
         if isinstance(to, dict):
             if fields and set(fields) != set(to):
-                raise InvalidOption("fields", "names other fields than 'to'", "leave 'fields' out")
+                raise InvalidOption("fields", "names other fields than 'to'", "remove 'fields'")
             self.mapping = to
         elif not fields or len(fields) != 1:
             raise InvalidOption(
@@ -130,7 +130,7 @@ class UniqueStep:
 
     def __init__(self, *, fields: list[str] | None = None) -> None:
         if fields is not None and not fields:
-            raise InvalidOption("fields", "is empty", "leave it out to compare everything")
+            raise InvalidOption("fields", "is empty", "remove it to compare all fields")
         self.names = tuple(fields or ())
 
     def apply_item(self, item: Item, _: PageContext) -> Item:

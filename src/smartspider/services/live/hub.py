@@ -106,7 +106,7 @@ class Subscriber:
             async with asyncio.timeout(self._keepalive_s):
                 await self._news.wait()
         if self._is_closed:
-            raise StoreUnavailable("the server is stopping", hint="reconnect in a moment")
+            raise StoreUnavailable("the server is shutting down", hint="reconnect in a moment")
         is_new = self._news.is_set()
         self._news.clear()
         return is_new

@@ -52,7 +52,7 @@ def parse_rules(given: Mapping[str, Any]) -> Any:
 def rule_for_all(text: str) -> dict[str, Any]:
     """Return the rule of a selector for all its matches."""
     if not text.strip():
-        problem = Problem("rules", "it is empty", "for example: h1::text")
+        problem = Problem("rules", "the rule is empty", "for example: h1::text")
         raise TaskInvalid("the rules are empty", (problem,), hint=problem.hint)
     rule = parse_rule(text)
     return {VALUE: {**(rule if isinstance(rule, dict) else {"expr": rule}), "many": True}}

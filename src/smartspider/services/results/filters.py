@@ -42,7 +42,7 @@ async def find_rows(store: RunStore, run_id: int, limit: int, where: Sequence[Co
 def parse_where(texts: Sequence[str], known: Sequence[str]) -> tuple[Condition, ...]:
     """Parse conditions: `field=value`, `field>=3`, `field~part`, `field?`."""
     if len(texts) > MAX_CONDITIONS:
-        raise RequestInvalid(f"{len(texts)} conditions are too many", hint=f"give at most {MAX_CONDITIONS}")
+        raise RequestInvalid(f"{len(texts)} conditions are too many", hint=f"use at most {MAX_CONDITIONS}")
     return tuple(_condition(text, known) for text in texts)
 
 

@@ -54,10 +54,10 @@ def check_outputs(
         check_target(part_path(path, 1) if options.is_split else path)
         target = Path(os.path.realpath(path))  # `Path.resolve` raises on a link to itself
         if target.name == _OWN_DATABASE:
-            hint = "choose another name: this database holds the runs"
+            hint = "choose another name; this database stores the runs"
             raise RequestInvalid(f"the output {path} has the name of the crawl database", hint=hint)
         if target in targets:
-            raise RequestInvalid(f"the output {path} is given twice", hint="give each file once")
+            raise RequestInvalid(f"the output {path} is specified twice", hint="specify each file once")
         targets.add(target)
 
 
@@ -153,8 +153,8 @@ def _factory_for(path: Path) -> OutputFactory:
         raise RequestInvalid(f"the output {path} {what}", hint=_suffix_hint()) from unknown
     if compression and not _is_compressible(factory):
         raise RequestInvalid(
-            f"the output {path} cannot be compressed: .{suffix} files take no further suffix",
-            hint=f"leave out .{compression}: {path.with_name(name)}",
+            f"the output {path} cannot be compressed: .{suffix} files do not support compression",
+            hint=f"remove .{compression}: {path.with_name(name)}",
         )
     return factory
 
@@ -167,7 +167,7 @@ def _check_width(path: Path, factory: OutputFactory, columns: Sequence[TableColu
     limit: int | None = getattr(factory, "max_columns", None)
     if limit is not None and len(columns) > limit:
         raise RequestInvalid(
-            f"the output {path} has {len(columns)} columns, but the format holds at most {limit}",
+            f"the output {path} has {len(columns)} columns, but the format supports at most {limit}",
             hint="choose another format",
         )
 

@@ -66,7 +66,7 @@ def row_source(arguments: RunArguments) -> RowSource:
 async def find_run(installation: Installation, source: RowSource) -> Run | None:
     """Return the run of a source; None if the task has no run yet."""
     if source.run_id is None and source.task_id is None:
-        raise RequestInvalid("neither a run nor a task is given", hint="give task_id or run_id")
+        raise RequestInvalid("neither a run nor a task is specified", hint="specify task_id or run_id")
     task = None if source.task_id is None else await find_task(installation, source.task_id, or_deleted=True)
     if source.run_id is not None:
         run = await get_run(installation.store, source.run_id)

@@ -18,7 +18,7 @@ def missing_leader(newest: Term, now: float) -> str:
     if newest.until > now:
         return ""
     if newest.epoch == 0:
-        return "no keeper has led yet"
+        return "no keeper has been started yet"
     return f"no keeper has led since {format_time(newest.until)} ({now - newest.until:.0f} s)"
 
 
@@ -32,10 +32,10 @@ async def _store_blockers(installation: Installation) -> list[Cause]:
     try:
         await installation.check_room()
     except StoreFull:
-        advice = "free space on the disk of the store; runs then continue by themselves"
+        advice = "free disk space for the store; runs then continue automatically"
         return [Cause("store_full", DISK_FULL, advice)]
     except StoreUnavailable:
-        advice = "check the server of the store; runs continue by themselves when it answers"
+        advice = "check the database server; runs continue automatically when it is available"
         return [Cause("store_unavailable", "the store accepts no writes", advice)]
     return []
 
@@ -55,10 +55,10 @@ async def _cluster_blockers(installation: Installation) -> list[Cause]:
         code = "frontier_refused" if isinstance(why, FrontierUnfit) else "frontier_away"
         return [
             Cause(
-                code, f"{what}: {why.message}", f"{why.hint or CHECK_REDIS}; runs then continue by themselves"
+                code, f"{what}: {why.message}", f"{why.hint or CHECK_REDIS}; runs then continue automatically"
             )
         ]
-    what += ": its Redis restarted and waits for the keeper"
+    what += ": Redis was restarted and is waiting for the keeper"
     return [Cause("frontier_waits", what, "wait a few seconds, then check the log of the keeper")]
 
 

@@ -13,10 +13,10 @@ from smartspider.views.times import format_time
 HOSTS_NAMED = 5
 
 ADVICE = {
-    "host_held": "wait: requests resume by themselves; `smartspider host resume` ends a manual hold",
+    "host_held": "wait; requests resume automatically. `smartspider host resume` lifts a manual hold",
     "host_delay": "lower delay_s or raise rate_per_s of the run, if the host allows it",
     "robots_delay": "robots.txt of the host sets this delay; wait",
-    "adaptive_delay": "the host returned errors; the delay shrinks by itself as responses succeed",
+    "adaptive_delay": "the host returned errors; the delay decreases automatically as requests succeed",
     "operator_delay": "an operator set this delay for the host; ask an admin",
     "host_full": "raise per_host, or wait for slow responses",
     "host_on_trial": "the host kept failing and gets one request at a time until one succeeds",

@@ -84,7 +84,7 @@ async def _cancel(installation: Installation, principal: Principal, run_id: int)
     if run.state == "cancelled":
         return run
     if run.state not in UNFINISHED:
-        raise _not_allowed(run, "cancelled", "it has already ended")
+        raise _not_allowed(run, "cancelled", "the run has already ended")
     return await installation.store.set_state(
         run.id, "cancelled", f"cancelled by {principal.name}", actor=principal.name
     )
@@ -120,4 +120,4 @@ def _hint(run: Run) -> str:
         case "stopping" if run.reason.startswith(LIMIT):
             return "it reached a limit; raise the limit in the task and start a new run"
         case _:
-            return "it is stopping; resume it afterwards"
+            return "the run is stopping; resume it once it has stopped"

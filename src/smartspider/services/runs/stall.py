@@ -137,7 +137,7 @@ def _worker_causes(situation: RunSituation) -> list[Cause]:
         return stuck
     if situation.run.state == "queued" and situation.now - situation.run.created_at > FRESH_S:
         return _busy(ready) or [
-            Cause("queued", "the run waits for a worker to start it", "wait a few seconds")
+            Cause("queued", "the run is queued until a worker starts it", "wait a few seconds")
         ]
     return []
 
@@ -159,7 +159,7 @@ def _silent(workers: Sequence[WorkerRecord], now: float) -> list[Cause]:
         return []
     longest = now - min(worker.seen_at for worker in silent)
     what = f"all workers are silent, one for {longest:.0f} s"
-    return [Cause("workers_silent", what, "check whether the machine is overloaded; restart the workers")]
+    return [Cause("workers_silent", what, "check whether the machine is overloaded, and restart the workers")]
 
 
 def _no_slots(workers: Sequence[WorkerRecord]) -> list[Cause]:
@@ -167,7 +167,7 @@ def _no_slots(workers: Sequence[WorkerRecord]) -> list[Cause]:
         return []
     node = workers[0].node or "NODE"
     what = f"the workers have no slots (0 of 0, on {_machines(workers)}), so they lease no requests"
-    return [Cause("no_slots", what, f"give them some: `smartspider node tune {node} --slots 8`")]
+    return [Cause("no_slots", what, f"raise the number of slots: `smartspider node tune {node} --slots 8`")]
 
 
 def _no_capability(missing: Sequence[str]) -> Cause:

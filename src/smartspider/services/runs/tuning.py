@@ -71,7 +71,7 @@ async def tune(installation: Installation, principal: Principal, run_id: int, tu
     run = await owned_run(installation, principal, run_id)
     if tuning.is_empty:
         raise RequestInvalid(
-            "no setting is given", hint="give one: concurrency, delay_s, rate_per_s, limits, ..."
+            "no setting specified", hint="specify one: concurrency, delay_s, rate_per_s, limits, ..."
         )
     if run.state not in UNFINISHED:
         raise NotAllowed(f"run {run.id} is {run.state} and cannot be tuned", hint="start a new run")

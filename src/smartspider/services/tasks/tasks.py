@@ -139,7 +139,7 @@ async def revision(tasks: TaskStore, task: TaskRecord, number: int) -> Revision:
     found = await tasks.versions(task.id, before=number + 1, limit=2)
     if not found or found[0].number != number:
         raise NotFound(
-            f"the task {task.name!r} has no version {number}", hint=f"it has versions 1 to {task.version}"
+            f"the task {task.name!r} has no version {number}", hint=f"valid versions: 1 to {task.version}"
         )
     changes = diff_specs(found[1].spec, found[0].spec) if len(found) > 1 else []
     return Revision(found[0], changes)

@@ -228,6 +228,6 @@ def _check_user_of(connection: Connection, token: NewToken) -> None:
         raise NotAllowed(f"the user {user.name} is disabled", hint="enable them first")
     if not is_within(token.role, user.role):
         raise NotAllowed(
-            f"{user.name} is {user.role}, so a token of theirs cannot be {token.role}",
-            hint="choose a role that is not beyond theirs",
+            f"{user.name} has role {user.role}, so their tokens cannot have role {token.role}",
+            hint="choose a role with no more permissions than the user's",
         )

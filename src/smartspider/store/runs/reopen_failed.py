@@ -53,7 +53,7 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
         _report(connection, run, sweep, now)
         open_failed(connection, run.id, failed, state, now)
         if run.state not in ("queued", "running"):
-            lifecycle.change_state(connection, run, "queued", "retry of what failed", now)
+            lifecycle.change_state(connection, run, "queued", "retry of failed requests", now)
     # These changes hold only if the transaction commits; a failed step ends the retry.
     sweep.opened += len(failed)
     sweep.after = found[-1][0] if len(found) == BATCH else 0
@@ -68,7 +68,7 @@ def _check(connection: Connection, run_id: int) -> Run:
     if run.state == "cancelled":
         raise NotAllowed(f"run {run_id} is cancelled and cannot be resumed", hint="start another run")
     if run.state == "stopping":
-        raise NotAllowed(f"run {run_id} is stopping", hint="retry when it has stopped")
+        raise NotAllowed(f"run {run_id} is stopping", hint="retry after it has stopped")
     lifecycle.require_task(connection, run)
     return run
 

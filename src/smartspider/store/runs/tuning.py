@@ -27,7 +27,7 @@ def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
     next lease on.
     """
     if tuning.is_empty:
-        raise RequestInvalid("no setting is given", hint="name at least one, such as concurrency or delay_s")
+        raise RequestInvalid("no setting specified", hint="name at least one, such as concurrency or delay_s")
     run = lifecycle.read_run(connection, run_id)
     if run.state in FINISHED:
         raise NotAllowed(

@@ -227,7 +227,7 @@ def _reasons(analysis: ListAnalysis, items: str, sample: list[Element]) -> tuple
     if analysis.group.position_weight < 1:
         reasons.append("is in the margin of the page")
     if ":has(" in items:
-        reasons.append("has no stable name, so it is selected by its content")
+        reasons.append("has no stable class or id, so it is selected by its content")
     return tuple(reasons)
 
 

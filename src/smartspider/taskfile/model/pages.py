@@ -85,7 +85,7 @@ class Follow(Section):
         examples=[["price", "category"]],
     )
     request: RequestTemplate | None = Field(
-        default=None, description="The request to send, if it is more than the matched URL."
+        default=None, description="The request to send, if it is not a plain GET of the matched URL."
     )
 
 

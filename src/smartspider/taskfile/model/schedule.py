@@ -45,7 +45,7 @@ class Schedule(Section):
         default=None, ge=0, le=MAX_INTERVAL_S, description="Maximum delay of a missed start; default 300."
     )
     coalesce: bool | None = Field(
-        default=None, description="Of several missed starts, make up only for the last."
+        default=None, description="If several starts were missed, run only the last one."
     )
     overlap: Annotated[
         Annotated[bool, Tag(SWITCH)] | Annotated[Overlap, Tag(WORD)],

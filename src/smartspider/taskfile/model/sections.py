@@ -65,7 +65,7 @@ class Fetch(Section):
         default=[], description="Sent instead of the default; recorded in the audit log."
     )
     proxy_pool: Text | None = Field(default=None, description="Pool of proxies.")
-    wait_for: Text | None = Field(default=None, description="Browser: selector to wait for.")
+    wait_for: Text | None = Field(default=None, description="Selector that the browser waits for.")
     actions: list[_Options] = Field(default=[], description="Browser: actions on the page, in order.")
 
 
@@ -183,7 +183,7 @@ class SinkSection(Section):
 
 
 class Alerts(Section):
-    """Conditions that pause or report a run that goes wrong."""
+    """Conditions that pause a failing run or send a notification."""
 
     consecutive_failures: Count | None = Field(
         default=5, description="Consecutive failures; null disables it."

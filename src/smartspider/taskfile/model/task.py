@@ -149,7 +149,7 @@ class Task(Section):
         description="Where the crawl starts: URLs, or objects with request options.",
         examples=[["https://example.com/list"]],
     )
-    selectors: Selectors = Field(default=Selectors(), description="What to extract from a page.")
+    selectors: Selectors = Field(default=Selectors(), description="Items and fields to extract from a page.")
     follow: list[Follow] = Field(default=[], description="Links to follow.")
     pagination: Pagination | None = Field(
         default=None, description="How to reach the next page; adds no depth."

@@ -12,7 +12,7 @@ from smartspider.taskfile.model.sections import Limits
 
 
 class Knobs(Section):
-    """Settings to change while a run is active; omitted ones stay."""
+    """Settings to change while a run is active. Omitted settings stay unchanged."""
 
     # Pydantic records which keys were set, so that null can mean "none"; the defaults are never read.
     model_config = ConfigDict(

@@ -139,7 +139,7 @@ def _header_name(value: str) -> str:
     if _HEADER_NAME.fullmatch(value) is None:
         raise invalid_value("is not a header name", "letters, digits and '-'")
     if value.lower() in _FRAMING:
-        raise invalid_value("defines where a request ends", "remove it: it is computed from the body")
+        raise invalid_value("defines where a request ends", "remove it; it is computed from the body")
     return value
 
 

@@ -70,7 +70,7 @@ def _check_import(
             hint="use an empty database: two folders cannot be moved to one store",
         )
     raise NotAllowed(
-        f"the store at {target.place} is half filled by another move",
+        f"the store at {target.place} is the target of another unfinished migration",
         hint="use an empty database, or `DROP SCHEMA smartspider CASCADE` if that move was abandoned",
     )
 
@@ -80,7 +80,7 @@ def require_empty(target: FolderImport) -> None:
     nonempty = target.nonempty([table.name for table in TABLES])
     if nonempty:
         raise NotAllowed(
-            f"the store at {target.place} is not empty: it has rows in {', '.join(nonempty[:SHOWN])}"
+            f"the store at {target.place} is not empty: rows exist in {', '.join(nonempty[:SHOWN])}"
             f"{' and more' if len(nonempty) > SHOWN else ''}",
             hint="use an empty database: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
         )
@@ -103,7 +103,7 @@ async def _check_redis(url: str, *, had_leader: bool) -> None:
                     is_taken = True
             if is_taken:
                 raise NotAllowed(
-                    f"the Redis at {address.shown} holds the frontier of a cluster",
+                    f"the Redis at {address.shown} is in use as the frontier of a cluster",
                     hint="stop its keepers, or use another Redis or another namespace: redis://HOST/?namespace=NAME",
                 )
     finally:

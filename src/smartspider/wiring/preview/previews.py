@@ -108,7 +108,7 @@ async def _answer(request: PreviewRequest) -> PreviewAnswer:
         raise preview_timeout(request.time_limit_s) from None
     except (msgspec.DecodeError, ConnectionError):
         raise errors.NotReadable(
-            "the preview process ended without an answer",
+            "the preview process ended without a result",
             hint="the page or its rules may need too much memory",
         ) from None
     finally:

@@ -93,7 +93,7 @@ def describe_change(decision: ScalingDecision, here: int, change: int) -> str:
     many = "1 worker is" if decision.desired == 1 else f"{decision.desired} workers are"
     share = "" if here == decision.desired else f", {here} here"
     act = f"starting {change}" if change > 0 else f"draining {-change}"
-    return f"{many} wanted{share} ({decision.reason}): {act}"
+    return f"{many} desired{share} ({decision.reason}): {act}"
 
 
 @asynccontextmanager

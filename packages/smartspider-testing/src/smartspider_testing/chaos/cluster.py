@@ -200,7 +200,7 @@ class ChaosCluster:
             found[:] = [line] if line else []
             return bool(found)
 
-        wait_until(has_answer, f"the store tells of run {run_id or self.run_id}", READY_S)
+        wait_until(has_answer, f"the store contains run {run_id or self.run_id}", READY_S)
         return found[0]
 
     def wait_for_share(self, share: float, within_s: float = 60.0) -> None:
@@ -234,7 +234,7 @@ class ChaosCluster:
         """Wait until a run has ended."""
         started_at = time.monotonic()
         try:
-            wait_until(lambda: self.has_ended(run_id), "the run is over", self.setup.timeout_s)
+            wait_until(lambda: self.has_ended(run_id), "the run has ended", self.setup.timeout_s)
         except WaitTimeout:
             line, states = self.get_run(run_id), self.store.states(run_id or self.run_id)
             waited = time.monotonic() - started_at
@@ -244,7 +244,7 @@ class ChaosCluster:
 
     def _logs_of_ended(self) -> str:
         dead = [one for one in (*self.workers, *self.keepers) if not one.is_running]
-        return "".join(f"\n {one.name} ended by itself:{log_tail(one)}" for one in dead)
+        return "".join(f"\n {one.name} exited unexpectedly:{log_tail(one)}" for one in dead)
 
     # ------------------------------------------------------------------ checks
 

@@ -129,7 +129,7 @@ def _find_late_writes(cluster: ChaosCluster) -> list[str]:
         "SELECT count(*) FROM url JOIN run ON run.id = url.run_id WHERE url.state = 'open'"
         " AND run.state IN ('completed', 'failed', 'cancelled')"
     )
-    return [f"{left} rows are open in runs that are over"] if left else []
+    return [f"{left} requests are open in ended runs"] if left else []
 
 
 def _run_checks(cluster: ChaosCluster) -> list[str]:

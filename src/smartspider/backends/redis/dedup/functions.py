@@ -127,7 +127,7 @@ def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]
     known: set[bytes] = set()
     for (_, group), answer in zip(groups, answers, strict=True):
         if not isinstance(answer, bytes) or len(answer) != len(group):
-            raise FrontierUnavailable("the shared URL filter sent an unexpected answer")
+            raise FrontierUnavailable("the shared URL filter returned an unexpected response")
         known.update(one for one, flag in zip(group, answer, strict=True) if flag == ord("1"))
     return known
 

@@ -42,7 +42,7 @@ FAULTS = tuple(
     Fault(
         name=f"{part}-clock-{word}",
         row=f"{part} clock {sign}1 h",
-        expected="0 lost, 0 doubled, gap never shorter",
+        expected="0 lost, 0 duplicated, delays never shorter than configured",
         inject=partial(act, offset_s=offset_s),
         setup=setup,
     )

@@ -90,7 +90,7 @@ FAULTS = (
     ),
     Fault(
         name="bury-races",
-        row="bury races success; retry failed",
+        row="a request is given up while another worker succeeds; retry failed requests",
         expected="the success is stored",
         inject=bury_races,
         setup=ClusterSetup(pages=500, delay_s=0.2, task={"retry": {"max_attempts": 1}}),
@@ -98,15 +98,15 @@ FAULTS = (
     ),
     Fault(
         name="redirects",
-        row="redirects A1, A2 to B with B also linked",
-        expected="B's items once",
+        row="A1 and A2 redirect to B, which is also linked directly",
+        expected="the items of B are stored once",
         inject=untouched,
         setup=ClusterSetup(pages=120, has_twins=True),
     ),
     Fault(
         name="nul-page",
-        row="pages with NUL in a group",
-        expected="the rest is stored, the culprits are cleaned or buried with a reason",
+        row="pages with NUL characters in a settle batch",
+        expected="the other pages are stored; the affected pages are cleaned or failed with a reason",
         inject=untouched,
         setup=ClusterSetup(pages=120, with_nul=NUL_PAGES),
     ),

@@ -31,10 +31,10 @@ def start_is_killed(cluster: ChaosCluster) -> None:
         if answer.code == KILLED:
             reached.append(place)
         runs = cluster.store.runs()
-        cluster.check(len(runs) - before <= 1, f"{place}: {len(runs) - before} runs came of one start")
+        cluster.check(len(runs) - before <= 1, f"{place}: one start created {len(runs) - before} runs")
         if answer.code == KILLED and len(runs) > before:
-            cluster.problems.append(f"{place}: a run is there that nobody was told of")
-    cluster.check(len(reached) > 0, "no place was come to")
+            cluster.problems.append(f"{place}: a run exists that was never reported to the client")
+    cluster.check(len(reached) > 0, "no fail point was reached")
     if not cluster.store.runs():
         cluster.checked_command("run", "start", "chaos", "--json")
     runs = cluster.store.runs()
@@ -135,8 +135,8 @@ def limited(cluster: ChaosCluster) -> None:
 FAULTS = (
     Fault(
         name="start-killed",
-        row="whoever starts a run is killed at every point of it",
-        expected="exactly one run, all seeds in",
+        row="the process that starts a run is killed at each step",
+        expected="exactly one run, all entry URLs stored",
         inject=start_is_killed,
         starts_run=False,
         setup=ClusterSetup(pages=80),
@@ -144,29 +144,29 @@ FAULTS = (
     Fault(
         name="start-api-killed",
         row="the API is killed at every point of starting a run; the client repeats with the same key",
-        expected="exactly one run and the same answer, all seeds in",
+        expected="exactly one run and the same response, all entry URLs stored",
         inject=api_is_killed,
         starts_run=False,
         setup=ClusterSetup(pages=80),
     ),
     Fault(
         name="start-without-keeper",
-        row="keeper killed while a run starts; run with 0 pushed seeds",
-        expected="no false completion, all seeds in",
+        row="keeper killed while a run starts, before any entry URL is queued",
+        expected="no premature completion, all entry URLs stored",
         inject=start_without_keeper,
         starts_run=False,
         setup=ClusterSetup(pages=80),
     ),
     Fault(
         name="cancel",
-        row="cancel a run with leases out, then another run on its hosts",
+        row="cancel a run with leased requests, then start another run on its hosts",
         expected="host not stuck, no zombie pages",
         inject=partial(cancel, is_deleted=False),
         setup=ClusterSetup(pages=150, delay_s=0.4),
     ),
     Fault(
         name="delete",
-        row="delete a run with leases out, then another run on its hosts",
+        row="delete a run with leased requests, then start another run on its hosts",
         expected="host not stuck, no zombie pages",
         inject=partial(cancel, is_deleted=True),
         setup=ClusterSetup(pages=150, delay_s=0.4),

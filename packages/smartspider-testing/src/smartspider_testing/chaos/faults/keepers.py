@@ -90,7 +90,7 @@ def freeze_inside(cluster: ChaosCluster, place: str) -> None:
 def _steps_back(cluster: ChaosCluster, keeper: ClusterProcess) -> None:
     """Check that a resumed leader reports the loss of its leadership and stands by."""
     wait_until(
-        lambda: keeper.has_logged("keeper.term_over"), "the old leader says that its term is over", 20.0
+        lambda: keeper.has_logged("keeper.term_over"), "the old leader reports that its term has ended", 20.0
     )
     cluster.check(keeper.is_running, "the old leader ended instead of stepping back")
     refused = "keeper.refused" if keeper.has_logged("keeper.refused") else "by its own clock"
@@ -115,7 +115,7 @@ FAULTS = (
     Fault(
         name="keeper-stopped",
         row="leading keeper asked to stop (SIGTERM)",
-        expected="0 lost, 0 doubled, the next one goes on at once",
+        expected="0 lost, 0 duplicated, the standby takes over immediately",
         inject=stop_leader,
         setup=ClusterSetup(keepers=2),
         max_outage_s=3.0,

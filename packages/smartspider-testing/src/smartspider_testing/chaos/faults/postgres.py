@@ -125,15 +125,15 @@ def _fill_disk(cluster: ChaosCluster, port: int, receiver: WebhookReceiver) -> N
         while True:
             file.write(bytes(MB))
             file.flush()
-    told = "a worker says that there is no room"
+    told = "a worker reports that the disk is full"
     wait_until(lambda: any(worker.has_logged("No space left") for worker in cluster.workers), told, 30.0)
-    wait_until(lambda: receiver.has_received("store.full"), "somebody is told by webhook", 30.0)
+    wait_until(lambda: receiver.has_received("store.full"), "a webhook notification is sent", 30.0)
     wait_until(lambda: _silence_s(cluster) > STILL_S, "nothing more is fetched", 30.0)
     cluster.check(not cluster.has_ended(), f"the run is {cluster.get_run().state} with a full disk")
     _check_told(cluster, port)
     ballast.unlink()
     cluster.wait_for_pages(3)
-    wait_until(lambda: receiver.has_received("store.returned"), "somebody is told that it is over", 30.0)
+    wait_until(lambda: receiver.has_received("store.returned"), "a notification reports the recovery", 30.0)
     wait_until(lambda: (call_api(port, "/readyz") or (0, None))[0] == 200, "the cluster is ready again", 30.0)
     cluster.notes.append(f"{len(receiver.received)} notices")
 
@@ -154,7 +154,7 @@ def _check_told(cluster: ChaosCluster, port: int) -> None:
         )
     stall = call_api(port, f"/api/runs/{run}/explain-stall")
     codes = [cause["code"] for cause in stall[1]["causes"]] if stall else []
-    cluster.check(codes[:1] == ["store_full"], f"what stops the run is called {codes}")
+    cluster.check(codes[:1] == ["store_full"], f"the stall causes are {codes}")
     ready = call_api(port, "/readyz")
     cluster.check(ready is not None and ready[0] == 503, f"/readyz answers {ready}")
 
@@ -187,14 +187,14 @@ FAULTS = (
     Fault(
         name="postgres-behind",
         row="PostgreSQL kill -9, a standby that is behind is promoted after a stop, Redis is emptied",
-        expected="what was forgotten is fetched again, 0 lost, 0 doubled, gap held",
+        expected="lost commits are fetched again, 0 lost, 0 duplicated, delays respected",
         inject=forget,
         setup=ClusterSetup(standby="asynchronous", timeout_s=120.0),
     ),
     Fault(
         name="postgres-lossy",
         row="PostgreSQL kill -9, a standby that is behind is promoted under load",
-        expected="Redis is filled anew by itself, what was forgotten is fetched again, 0 lost, 0 doubled",
+        expected="Redis is refilled automatically, lost commits are fetched again, 0 lost, 0 duplicated",
         inject=lose,
         setup=ClusterSetup(standby="asynchronous", timeout_s=120.0),
     ),
@@ -208,7 +208,7 @@ FAULTS = (
     Fault(
         name="disk-full",
         row="store disk full",
-        expected="all runs pause by themselves and somebody is told, 0 lost, 0 doubled after",
+        expected="all runs pause automatically, a notification is sent, 0 lost, 0 duplicated afterwards",
         inject=fill_disk,
         starts_run=False,
         setup=ClusterSetup(small_disk_bytes=120 * MB, pages=300, timeout_s=120.0),

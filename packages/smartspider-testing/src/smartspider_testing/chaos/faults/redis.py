@@ -71,7 +71,7 @@ def flush_while_held(cluster: ChaosCluster) -> None:
     )
     cluster.mark_fault()
     cluster.servers.redis.command("FLUSHALL")
-    wait_until(lambda: time.monotonic() > asked_at + HOLD_S, "the hold is over", 2 * HOLD_S)
+    wait_until(lambda: time.monotonic() > asked_at + HOLD_S, "the hold has expired", 2 * HOLD_S)
     # One request at a time, so none was in flight when the answer arrived.
     cluster.problems += requests_during_hold(
         cluster.site.visits(), host, asked_at, HOLD_S + cluster.setup.latency_s
@@ -85,9 +85,9 @@ def fill_memory(cluster: ChaosCluster) -> None:
     cluster.wait_for_share(0.2)
     cluster.mark_fault()
     redis.command("CONFIG", "SET", "maxmemory", "1mb")
-    wait_until(lambda: _errors(cluster) > 0, "Redis refuses for want of memory", 20.0)
+    wait_until(lambda: _errors(cluster) > 0, "Redis rejects writes: out of memory", 20.0)
     full_until = time.monotonic() + FULL_S
-    wait_until(lambda: time.monotonic() > full_until, "a while without memory", 2 * FULL_S)
+    wait_until(lambda: time.monotonic() > full_until, "Redis stays out of memory", 2 * FULL_S)
     redis.command("CONFIG", "SET", "maxmemory", "0")
     cluster.notes.append(f"{_errors(cluster)} calls refused")
     cluster.wait_for_pages(3)
@@ -125,7 +125,7 @@ FAULTS = (
     Fault(
         name="flushall-held",
         row="FLUSHALL during a long Retry-After",
-        expected="0 lost, 0 doubled, the hold is still honoured",
+        expected="0 lost, 0 duplicated, the hold is still honored",
         inject=flush_while_held,
         setup=ClusterSetup(delay_s=0.2, pages=120, task=site_politeness(0.2, per_host=1)),
     ),

@@ -58,7 +58,7 @@ def shard_down(cluster: ChaosCluster) -> None:
         lambda: time.monotonic() >= back_at or cluster.has_ended(), "the shard was away for long", 2 * DOWN_S
     )
     served = sum(visit.at > served_from + SERVED_S for visit in cluster.site.visits())
-    cluster.check(served > 0, "the other shards handed out nothing while one was away")
+    cluster.check(served > 0, "the other shards leased no requests while one was unavailable")
     lost = victim.cut_aof(DOWN_S + 2.0)
     victim.start()
     cluster.notes.append(f"{served} requests meanwhile, {lost} bytes of its log lost")

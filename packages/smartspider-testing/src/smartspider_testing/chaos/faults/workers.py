@@ -37,7 +37,7 @@ def kill_workers(cluster: ChaosCluster, kills: int) -> None:
         cluster.replace_worker(victim)
         done += 1
         wait_until(lambda due_at=due_at: time.monotonic() >= due_at, "the next kill is due", 5.0)  # type: ignore[misc] # bound now
-    cluster.check(done == kills, f"the run was over after {done} of {kills} kills")
+    cluster.check(done == kills, f"the run ended after {done} of {kills} kills")
     cluster.allowed_extra = done * (cluster.setup.slots + SETTLE_GROUP)
     cluster.notes.append(f"{done} kills")
 
@@ -70,7 +70,7 @@ def _die(cluster: ChaosCluster, victims: dict[str, ClusterProcess]) -> None:
         wait_until(
             lambda: not any(one.is_running for one in dying.values()) or cluster.has_ended(), "", REACH_S
         )
-    when = "before the run was over" if cluster.has_ended() else f"within {REACH_S:g} s"
+    when = "before the run ended" if cluster.has_ended() else f"within {REACH_S:g} s"
     cluster.problems += [f"{place} was not come to {when}" for place, one in dying.items() if one.is_running]
 
 
@@ -90,12 +90,12 @@ def freeze_worker(cluster: ChaosCluster) -> None:
     cluster.mark_fault()
     thaw_at = time.monotonic() + 2 * LEASE_S
     wait_until(lambda: time.monotonic() >= thaw_at, "two lease times", 3 * LEASE_S)
-    cluster.check(not cluster.has_ended(), "the run was over before the worker woke")
+    cluster.check(not cluster.has_ended(), "the run ended before the worker was resumed")
     before = cluster.count_refused("stale")
     victim.resume()
     wait_until(lambda: cluster.get_run().late > 0, "what it brings is late", 20.0)
     wait_until(lambda: cluster.count_refused("stale") > before, "its ack is refused, and counted", 20.0)
-    wait_until(lambda: victim.has_logged("leases.refused"), "it is told so", 20.0)
+    wait_until(lambda: victim.has_logged("leases.refused"), "the worker is notified", 20.0)
     cluster.check(victim.is_running, "the worker ended when it woke")
     line = cluster.get_run()
     refused = cluster.count_refused("stale") - before
@@ -134,8 +134,8 @@ FAULTS = (
     ),
     Fault(
         name="worker-frozen",
-        row="worker SIGSTOP for two lease times, then CONT",
-        expected="its ack is refused, 0 doubled, gap held",
+        row="worker stopped with SIGSTOP for two lease durations, then resumed",
+        expected="its acknowledgement is rejected, 0 duplicated, delays respected",
         inject=freeze_worker,
         setup=ClusterSetup(
             pages=600, delay_s=0.2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}, timeout_s=120.0
