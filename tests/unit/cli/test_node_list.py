@@ -32,5 +32,5 @@ def test_how_machines_and_workers_do_is_told_where_it_is_worth_a_word(
     assert node == "crawler-1: 2 workers, 0 of 16 slots in use, 16 free, load 1.5 on 4 cores"
     (bad,) = [line for line in lines if " bad: " in line]
     (well,) = [line for line in lines if " well: " in line]
-    assert ", 0.2 s late, 30% of its requests without a response, seen" in bad
-    assert "version unknown, seen" in well
+    assert ", 0.2 s late, 30% of its requests without a response, last seen " in bad
+    assert "version unknown, last seen " in well

@@ -237,7 +237,7 @@ def test_the_start_and_the_end_of_a_crawl_are_reported() -> None:
         state="paused", reason="interrupted", total=9, done=2, items=4, missing=1, dead=1, skipped=3
     )
     assert report.start_line(run, Path("data"), is_resumed=True) == (
-        "resuming run 1: 2 pages done, 2 to go (data)"
+        "resuming run 1: 2 pages done, 2 remaining (data)"
     )
     assert report.start_line(run, Path("data"), is_resumed=False) == "run 1 of 'shop' (data)"
     assert report.end_lines(run, 1.25, ["rows.csv"]).splitlines() == [

@@ -90,8 +90,18 @@ def test_workers_never_exceed_what_the_gates_can_use_or_the_maximum(
 def test_a_larger_backlog_never_needs_fewer_workers(
     runs: list[RunDemand], throughput: WorkerThroughput, options: ScalingOptions, more: int
 ) -> None:
+    """Queued requests are open ones, so a run without open requests has no lanes."""
+    runs = [run if run.open else msgspec.structs.replace(run, lanes=0, sampled=()) for run in runs]
     grown = [msgspec.structs.replace(run, open=run.open + more) for run in runs]
     assert decide(grown, throughput, options).desired >= decide(runs, throughput, options).desired
+
+
+def test_a_stricter_run_on_the_same_host_may_lower_the_number() -> None:
+    """The host's gate is shared: the longer delay limits both runs, so fewer workers can be used."""
+    throughput, options = WorkerThroughput(request_s=0.5, slots=1), ScalingOptions()
+    fast, strict = run_of(lane()), msgspec.structs.replace(run_of(lane(delay_s=1.0)), run_id=2)
+    assert decide([fast], throughput, options).desired == 4
+    assert decide([fast, strict], throughput, options).desired == 1
 
 
 @given(demands(), THROUGHPUT, OPTIONS)

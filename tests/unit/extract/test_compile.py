@@ -83,8 +83,8 @@ def test_every_wrong_expression_is_named_by_its_path() -> None:
         ("p::attr", 1, "'::attr' is not complete"),
         ("p::attr()", 1, "'::attr()' does not name an attribute"),
         ("p::text(x)", 1, "'::text(x)' is not complete"),
-        ("+ p", 2, "'+' leads out of the item"),
-        (":scope ~ p", 0, "'~' leads out of the item"),
+        ("+ p", 2, "'+' matches elements outside the item"),
+        (":scope ~ p", 0, "'~' matches elements outside the item"),
     ],
 )
 def test_the_message_says_where_and_what(expr: str, at: int, what: str) -> None:
@@ -107,7 +107,7 @@ def test_common_mistakes_get_a_hint(expr: str, hint: str) -> None:
 
 
 def test_rules_that_give_the_wrong_thing_are_refused() -> None:
-    assert "`attr` is given too" in problem_of(ValueRule("css", "a::text", attr="href")).message
+    assert "a pseudo-element and `attr`" in problem_of(ValueRule("css", "a::text", attr="href")).message
     assert "is text, not 7" in problem_of(ValueRule("css", 7)).message
     text = ValueRule("css", "a::text")
     items, follow, pagination = problems_of(

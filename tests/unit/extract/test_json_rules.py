@@ -200,7 +200,7 @@ def test_foreign_characters_of_whole_values_are_taken_out(read: Read) -> None:
         (
             ValueRule("css", "a", join=",", fields={"a": ValueRule("css", "a")}),
             "join",
-            "has no effect beside `fields`",
+            "has no effect together with `fields`",
         ),
         (ValueRule("css", "a::text", fields={"a": ValueRule("css", "a")}), "expr", "not elements"),
         (ValueRule("css", "a", steps=({"use": "trim"},)), "steps", "cannot be run here"),

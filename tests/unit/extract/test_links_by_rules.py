@@ -140,8 +140,9 @@ def test_a_template_without_items_searches_the_page(read: Read) -> None:
 
 
 def test_text_gives_no_links_without_a_template(read: Read) -> None:
-    with pytest.raises(TaskInvalid, match="gives text, not links"):
+    with pytest.raises(TaskInvalid, match="text, not links") as refused:
         read(CARDS, follow=(follow("css", "i::text", request=FollowRequest()),))
+    assert refused.value.problems[0].path == "follow[0].selector"
 
 
 def test_a_link_rule_that_cannot_search_the_items_is_refused(read: Read) -> None:

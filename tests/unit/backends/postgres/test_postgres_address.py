@@ -23,7 +23,11 @@ PLACE = 'connection failed: connection to server at "10.0.0.5", port 5432 failed
             "check user and password",
         ),
         (f'{PLACE}FATAL:  role "spider" does not exist', 'role "spider" does not exist', "createuser"),
-        (f'{PLACE}FATAL:  no pg_hba.conf entry for host "h"', 'no pg_hba.conf entry for host "h"', "let"),
+        (
+            f'{PLACE}FATAL:  no pg_hba.conf entry for host "h"',
+            'no pg_hba.conf entry for host "h"',
+            "machine and user to pg_hba.conf",
+        ),
         ("failed to resolve host 'h': [Errno -2]", "failed to resolve host 'h': [Errno -2]", "the name"),
         ("connection timeout expired", "connection timeout expired", USUAL),
         ("", "OperationalError", USUAL),
