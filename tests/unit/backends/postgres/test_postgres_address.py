@@ -26,7 +26,7 @@ PLACE = 'connection failed: connection to server at "10.0.0.5", port 5432 failed
         (
             f'{PLACE}FATAL:  no pg_hba.conf entry for host "h"',
             'no pg_hba.conf entry for host "h"',
-            "machine and user to pg_hba.conf",
+            "pg_hba.conf of the server",
         ),
         ("failed to resolve host 'h': [Errno -2]", "failed to resolve host 'h': [Errno -2]", "the name"),
         ("connection timeout expired", "connection timeout expired", USUAL),
