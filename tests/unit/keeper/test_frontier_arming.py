@@ -14,7 +14,7 @@ from tests.unit.keeper.leading import ClusterHarness, Leader
 from smartspider.core.errors import FrontierUnavailable, LeadershipLost, NotArmed
 from smartspider.core.frontier.lease import Lease
 from smartspider.interfaces.frontier_index import LAPSE_S
-from smartspider.keeper.frontier.arming import CHECK_S
+from smartspider.keeper.frontier.arming import CHECK_S, OTHER_HISTORY
 from smartspider.keeper.frontier.rebuilding import rebuild
 from smartspider_testing.servers import RedisServer
 
@@ -442,7 +442,8 @@ async def test_a_server_that_no_longer_keeps_its_data_serves_and_that_is_told(
     await served.leader.pass_time(2 * CHECK_S, 1.0)
     assert len(await served.cluster.take(served.run_id)) == 3
     (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert "serves, but" in line
+    assert line.startswith("frontier shard 0 is serving, but ")
+    assert "appendonly no" in line
     assert "CONFIG SET appendonly yes" in line
 
 
@@ -466,7 +467,7 @@ async def test_where_the_store_has_another_history_the_frontier_is_filled_anew(
     await leader.pass_time(LAPSE_S + 1)
     assert await cluster.frontier.held([held]) == set()
     assert [lease.request.host for lease in await cluster.take(run_id)] == ["b.example"] * 4
-    assert caplog.text.count("another history") == 1
+    assert caplog.text.count(OTHER_HISTORY) == 1
     caplog.clear()
     await leader.pass_time(3)
     assert caplog.text == ""

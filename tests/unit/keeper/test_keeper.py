@@ -105,11 +105,10 @@ async def test_a_keeper_says_once_that_it_stands_by_and_once_that_it_leads(
         async with keeping(harness, "one", Counting()):
             await harness.clock.advance(TERM_S - 0.5)
             (line,) = told()
-            assert line.startswith(
-                f"standing by: the keeper on crawler-1 (pid 812) leads, term {dead.epoch};"
-            )
+            assert line.startswith("on standby: ")
+            assert f"the keeper on crawler-1 (pid 812) is the leader, term {dead.epoch};" in line
             await harness.clock.advance(5 * TERM_S)
-            assert told()[1:] == [f"leading, term {dead.epoch + 1}"]
+            assert told()[1:] == [f"became leader, term {dead.epoch + 1}"]
 
 
 @pytest.mark.parametrize(

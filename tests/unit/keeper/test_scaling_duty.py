@@ -95,8 +95,8 @@ async def test_a_decision_that_changes_is_logged(harness: Harness, caplog: pytes
     await duty.do(term)
     lines = [record.getMessage() for record in caplog.records if "scaling" in record.getMessage()]
     assert len(lines) == 2
-    assert lines[0] == "scaling: 0 workers are wanted: there is nothing to fetch"
-    assert lines[1].startswith("scaling: 1 worker is wanted, 0 were: 5 pages to fetch")
+    assert lines[0] == "scaling: 0 workers are desired: there is nothing to fetch"
+    assert lines[1].startswith("scaling: 1 worker is desired, 0 were: 5 pages to fetch")
 
 
 async def test_nothing_is_written_while_there_is_nothing_to_say(harness: Harness) -> None:

@@ -19,5 +19,5 @@ async def warned_of(installation: Installation, caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.WARNING):
         await arming.do(term)
         await arming.do(term)
-    (line,) = [record.getMessage() for record in caplog.records if "does not serve" in record.getMessage()]
+    (line,) = [record.getMessage() for record in caplog.records if "is not serving" in record.getMessage()]
     return line

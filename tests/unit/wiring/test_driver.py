@@ -71,10 +71,10 @@ async def test_it_starts_and_drains_what_is_wanted_within_its_span(stage: Stage)
         sizes.append(await stage.follow())
     assert sizes == [3, 4, 2, 1]
     assert stage.said == [
-        "3 workers are wanted (why): starting 2",
-        "9 workers are wanted, 4 here (why): starting 1",
-        "2 workers are wanted (why): draining 2",
-        "0 workers are wanted, 1 here (why): draining 1",
+        "3 workers are desired (why): starting 2",
+        "9 workers are desired, 4 here (why): starting 1",
+        "2 workers are desired (why): draining 2",
+        "0 workers are desired, 1 here (why): draining 1",
     ]
 
 
@@ -129,7 +129,7 @@ async def test_a_store_that_is_away_changes_nothing_and_is_reported_once(tmp_pat
 
 
 def test_one_line_says_what_it_does() -> None:
-    assert describe_change(ScalingDecision(1, "little"), 1, -2) == "1 worker is wanted (little): draining 2"
+    assert describe_change(ScalingDecision(1, "little"), 1, -2) == "1 worker is desired (little): draining 2"
 
 
 @asynccontextmanager

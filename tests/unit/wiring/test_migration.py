@@ -356,7 +356,7 @@ async def test_what_another_folder_has_half_filled_is_not_emptied(
     failpoints.arm(None)
     await migration.cancel_migration(small.folder, "cli:somebody")
     other = MigrationRequest(folder, small.store_url, small.frontier_url, "cli:somebody")
-    with pytest.raises(NotAllowed, match="is half filled by another move") as caught:
+    with pytest.raises(NotAllowed, match="another unfinished migration") as caught:
         await migration.migrate(other, quiet)
     assert "DROP SCHEMA smartspider CASCADE" in caught.value.hint
     check_not_moved(folder)
@@ -369,7 +369,7 @@ async def test_a_store_with_anything_in_it_is_refused(small: MigrationRequest) -
     async with open_cluster(settings_of(small), small.folder.parent / "files") as cluster:
         await cluster.audit.append("somebody", "test.done", "test", {})
     for act in (migration.plan_migration(small), migration.migrate(small, quiet)):
-        with pytest.raises(NotAllowed, match="is not empty: it has rows in audit"):
+        with pytest.raises(NotAllowed, match=r"is not empty: .*\baudit$"):
             await act
     check_not_moved(small.folder)
 
@@ -417,8 +417,9 @@ async def test_the_redis_of_another_cluster_is_refused(small: MigrationRequest) 
     await RedisIndex(shards).begin(0, 3)
     await shards.close()
     for act in (migration.plan_migration(small), migration.migrate(small, quiet)):
-        with pytest.raises(NotAllowed, match="holds the frontier of a cluster"):
+        with pytest.raises(NotAllowed, match=r"127\.0\.0\.1:\d+ .*the frontier of a cluster") as caught:
             await act
+        assert "?namespace=NAME" in caught.value.hint
     apart = f"{small.frontier_url.partition('?')[0]}?namespace=apart"
     named = MigrationRequest(small.folder, small.store_url, apart, small.actor)
     assert (await migration.plan_migration(named)).tables["audit"] == 0

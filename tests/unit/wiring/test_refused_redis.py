@@ -19,7 +19,7 @@ from smartspider.wiring.checks import check_cluster, rebuild_frontier
 from smartspider.wiring.cluster import open_cluster
 from smartspider_testing.servers import RedisServer
 
-EVICTS = "throws keys away when memory is short (maxmemory-policy allkeys-lru)"
+EVICTS = "evicts keys when memory is full (maxmemory-policy allkeys-lru)"
 FORGETS = "does not keep its data (appendonly no)"
 REFUSED = [
     ("maxmemory-policy allkeys-lru", f"{EVICTS} (CONFIG SET maxmemory-policy noeviction"),
@@ -97,7 +97,7 @@ async def test_processes_that_ran_before_name_it_as_well(
         assert EVICTS in await readyz(installation)
         assert EVICTS in (await stall(installation)).what
         redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        assert await readyz(installation) == "0 of 1 shards ready; the others wait for the keeper"
+        assert await readyz(installation) == "0 of 1 shards ready; the others are waiting for the keeper"
         assert (await stall(installation)).code == "frontier_waits"
 
 
