@@ -54,7 +54,7 @@ def test_a_cluster_grows_to_what_the_backlog_wants_and_shrinks_without_losing_or
         until(lambda: state() == "completed", "the end of the run")
     workshop.run("results", "export", "--run", run_id, "-o", "rows.jsonl", env=env).expect(0)
     assert ChangingGraph(PAGES, seed=1).problems(workshop.rows()) == []
-    assert "workers are wanted" in workers.err
+    assert "workers are desired" in workers.err
     assert "starting" in workers.err
     assert "draining" in workers.err
     quiet = "0 workers desired, 1 running (1 started by autoscaling): "

@@ -103,9 +103,9 @@ def test_nobody_comes_in_by_a_crooked_way(workshop: Workshop) -> None:
             tried = server.ask("POST", "/api/tasks?dry_run=true&preview=true", task).expect(422)
             assert tried.json["code"] == "private_address", f"{host}: {tried.body!r}"
             hook = {"kind": "webhook", "address": url, "events": ["run.failed"]}
-            made = server.ask("POST", "/api/notices", hook)
+            made = server.ask("POST", "/api/notifications", hook)
             if made.status == 201:  # then it is refused when it is sent
-                sent = server.ask("POST", f"/api/notices/{made.json['id']}/test").expect(200).json
+                sent = server.ask("POST", f"/api/notifications/{made.json['id']}/test").expect(200).json
                 assert not sent["delivered"]
                 assert "private address" in sent["error"], f"{host}: {sent}"
 

@@ -142,10 +142,10 @@ def test_a_secret_appears_in_no_log_answer_metric_or_export(workshop: Workshop, 
         hook = f"http://hook:{HOOK}@127.0.0.1:{site.port}/hook?token={HOOK_QUERY}"
         events = ["run.finished", "run.failed", "run.paused"]
         target = server.ask(
-            "POST", "/api/notices", {"kind": "webhook", "address": hook, "events": events}
+            "POST", "/api/notifications", {"kind": "webhook", "address": hook, "events": events}
         ).expect(201)
         mail = {"kind": "email", "address": "ann@example.com", "events": events}
-        letters = server.ask("POST", "/api/notices", mail).expect(201)
+        letters = server.ask("POST", "/api/notifications", mail).expect(201)
         shown_once.append(target.json["secret"])
 
         made_task = ears.ask("POST", "/api/tasks", task(site, "secrets"))
@@ -158,14 +158,14 @@ def test_a_secret_appears_in_no_log_answer_metric_or_export(workshop: Workshop, 
         changed = task(site, "secrets", fetch={"headers": {"Authorization": f"Bearer {LATER}"}})
         server.ask("PUT", "/api/tasks/secrets", changed).expect(200)
         for each in (target.json["id"], letters.json["id"]):
-            ears.ask("POST", f"/api/notices/{each}/test")
+            ears.ask("POST", f"/api/notifications/{each}/test")
 
-            def is_tried(path: str = f"/api/notices/{each}/deliveries") -> bool:
+            def is_tried(path: str = f"/api/notifications/{each}/deliveries") -> bool:
                 found = server.ask("GET", path).json["items"]
                 return bool(found) and found[0]["tries"] > 0
 
             until(is_tried, "a notice to be tried")
-            ears.ask("GET", f"/api/notices/{each}/deliveries")
+            ears.ask("GET", f"/api/notifications/{each}/deliveries")
         look_everywhere(ears, run, site)
         ears.ask("POST", f"/api/runs/{run}/retry", {"which": "failed"})
         viewer = server.ask("POST", "/api/tokens", {"name": "eye", "role": "viewer"}).json["token"]
@@ -174,7 +174,7 @@ def test_a_secret_appears_in_no_log_answer_metric_or_export(workshop: Workshop, 
         assert all(secret in own for secret in (HEADER, COOKIE, ENTRY_HEADER, USERINFO, QUERY))
         for path in ("", "/versions", "/versions/1", "/versions/2"):
             ears.ask("GET", f"/api/tasks/secrets{path}", Authorization=f"Bearer {viewer}")
-        for path in ("/api/notices", "/api/audit"):
+        for path in ("/api/notifications", "/api/audit"):
             ears.ask("GET", path, Authorization=f"Bearer {viewer}")
     told = ears.heard | files_of_logs(workshop.folder)
     told["stdout"] = "\n".join(server.command.out.decode().splitlines()[1:])

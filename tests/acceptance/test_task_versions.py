@@ -200,7 +200,7 @@ def test_who_touches_the_audit_is_found_out(workshop: Workshop, sql: str, entry:
     connection.close()
     broken = workshop.run("audit", "verify", "--json").expect(6).json
     assert (broken["valid"], broken["broken_entry"]) == (False, entry)
-    assert f"the audit log is broken: entry {entry} is" in workshop.run("audit", "verify").expect(6).out
+    assert f"entry {entry} " in workshop.run("audit", "verify").expect(6).out
     workshop.run("audit", "list").expect(0)
 
 

@@ -222,6 +222,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise SettingInvalid(NO_KEY, hint=KEY_HINT)
         return open_keys(self.path, self.settings.master_key)
 
+    def check_keys(self) -> None:
+        """Raise `SettingInvalid` unless there is a usable master key."""
+        assert self.keys  # noqa: S101 - deriving them checks the master key
+
     async def count_serving(self) -> tuple[int, int]:
         """Return how many shards of the frontier are ready, and how many there are."""
         if self.remote_frontier is None:

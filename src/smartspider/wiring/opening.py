@@ -25,6 +25,10 @@ def files_folder(data: Path | None, settings: Settings) -> Path:
     return data or HOME / CLUSTER if settings.is_cluster else folder_of(data, SERVER)
 
 
+KEYED_ROLES = ("api", "keeper")
+"""Roles that need the master key: without it a cluster does not start."""
+
+
 @asynccontextmanager
 async def open_installation(
     path: Path, settings: Settings, role: str = "command", *, actor: str = SYSTEM
@@ -38,4 +42,6 @@ async def open_installation(
     from smartspider.wiring.cluster import open_cluster
 
     async with open_cluster(settings, path, actor=actor, connections=CONNECTIONS[role]) as cluster:
+        if role in KEYED_ROLES:
+            cluster.check_keys()
         yield cluster

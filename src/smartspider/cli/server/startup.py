@@ -74,7 +74,7 @@ async def first_token(path: Path) -> str | None:
     from smartspider.wiring.opening import open_installation
 
     check_not_moved(path)
-    async with open_installation(path, read_settings()) as installation:
+    async with open_installation(path, read_settings(), "api") as installation:
         return await create_first_admin(installation)
 
 
