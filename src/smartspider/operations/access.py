@@ -7,6 +7,7 @@ from typing import Annotated
 
 from smartspider.core.access import AREAS, SCOPES, Role
 from smartspider.operations.operation import Body, Operations, Replay, operation
+from smartspider.services.inputs import parse_id
 from smartspider.views.access import (
     MeView,
     NewTokenView,
@@ -286,7 +287,6 @@ class TokenOperations(Operations):
     async def get_token(self, token_id: Id) -> TokenView:
         """Return a token, without its secret."""
         from smartspider.services.access import tokens
-        from smartspider.services.inputs import parse_id
 
         return await tokens.get_token(self.services.access, self.principal, parse_id(token_id, "token"))
 
@@ -300,6 +300,5 @@ class TokenOperations(Operations):
     async def revoke_token(self, token_id: Id) -> TokenView:
         """Revoke a token. Further requests with it are rejected."""
         from smartspider.services.access import tokens
-        from smartspider.services.inputs import parse_id
 
         return await tokens.revoke_token(self.services.access, self.principal, parse_id(token_id, "token"))

@@ -45,7 +45,7 @@ class AuditOperations(Operations):
         from smartspider.services import audit
 
         wanted = audit.AuditQuery(action, subject, actor, since)
-        return await audit.list_entries(self.services.installation, wanted, cursor=cursor, limit=limit)
+        return await audit.list_entries(self.installation, wanted, cursor=cursor, limit=limit)
 
     @operation(
         "GET",
@@ -58,4 +58,4 @@ class AuditOperations(Operations):
         """Read the whole chain and return the first entry that was changed, removed or inserted."""
         from smartspider.services import audit
 
-        return await audit.verify_audit(self.services.installation)
+        return await audit.verify_audit(self.installation)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from smartspider.operations.operation import Body, Operations, operation
+from smartspider.services.inputs import parse_id
 from smartspider.views.explain import ExplanationView
 from smartspider.views.params import body, query
 from smartspider.views.preview import PreviewView
@@ -41,10 +42,9 @@ class ExplainOperations(Operations):
         run.
         """
         from smartspider.services.explain.explain import explain_url
-        from smartspider.services.inputs import parse_id
 
         run = None if run_id is None else parse_id(run_id, "run")
-        return await explain_url(self.services.installation, url, run)
+        return await explain_url(self.installation, url, run)
 
     @operation(
         "POST",

@@ -29,7 +29,7 @@ class HostOperations(Operations):
         from smartspider.services import hosts
 
         return await hosts.list_hosts(
-            self.services.installation, self.principal, held=held, cursor=cursor, limit=limit
+            self.installation, self.principal, held=held, cursor=cursor, limit=limit
         )
 
     @operation(
@@ -56,7 +56,7 @@ class HostOperations(Operations):
         """Pause requests to a host for all runs. An existing longer hold stays in effect."""
         from smartspider.services import hosts
 
-        return await hosts.hold_host(self.services.installation, self.principal, host, seconds, reason)
+        return await hosts.hold_host(self.installation, self.principal, host, seconds, reason)
 
     @operation(
         "POST",
@@ -69,7 +69,7 @@ class HostOperations(Operations):
         """Lift a hold immediately and reset the adaptive delay."""
         from smartspider.services import hosts
 
-        return await hosts.resume_host(self.services.installation, self.principal, host)
+        return await hosts.resume_host(self.installation, self.principal, host)
 
     @operation(
         "PATCH",
@@ -93,4 +93,4 @@ class HostOperations(Operations):
         """
         from smartspider.services import hosts
 
-        return await hosts.slow_host(self.services.installation, self.principal, host, delay_s)
+        return await hosts.slow_host(self.installation, self.principal, host, delay_s)

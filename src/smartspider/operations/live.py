@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from smartspider.operations.operation import Operations
+from smartspider.services.inputs import parse_id
 from smartspider.views.runs import LiveEvent
 
 
@@ -22,12 +23,11 @@ class LiveOperations(Operations):
         With `follow` the stream continues then: the run may be resumed. With `snapshot` it starts with the
         status of the run (`run.status`). `stream.reset` says that events before `first` are no longer kept.
         """
-        from smartspider.services.inputs import parse_id
         from smartspider.services.live.streams import END, follow_run, stream_options
 
-        options = stream_options(self.services.installation, after, follow=follow, snapshot=snapshot)
+        options = stream_options(self.installation, after, follow=follow, snapshot=snapshot)
         run = parse_id(run_id, "run")
-        stream = follow_run(self.services.installation, self.services.hub, run, options)
+        stream = follow_run(self.installation, self.services.hub, run, options)
         async with aclosing(stream) as messages:
             async for message in messages:
                 if message.name == END:
@@ -45,15 +45,13 @@ class LiveOperations(Operations):
         snapshot: bool = False,
     ) -> AsyncGenerator[LiveEvent]:
         """Yield the events of the newest run of a task, or of `run_id`, and then of later runs."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.live.streams import END, follow_task, stream_options
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        task = await find_task(installation, task_id)
-        options = stream_options(installation, after, follow=follow, snapshot=snapshot)
+        task = await find_task(self.installation, task_id)
+        options = stream_options(self.installation, after, follow=follow, snapshot=snapshot)
         run = None if run_id is None else parse_id(run_id, "run")
-        stream = follow_task(installation, self.services.hub, task.id, options, run)
+        stream = follow_task(self.installation, self.services.hub, task.id, options, run)
         async with aclosing(stream) as messages:
             async for message in messages:
                 if message.text and message.name != END:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Annotated, Any, Unpack
 
 from smartspider.operations.operation import Operations, operation
+from smartspider.services.inputs import parse_id
 from smartspider.views.arguments import LogArguments
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
@@ -53,9 +54,7 @@ class LogOperations(Operations):
         """List log lines, newest first; all filters given must match."""
         from smartspider.services import logs
 
-        return await logs.search(
-            self.services.installation, only, task_id, run_id, cursor=cursor, limit=limit
-        )
+        return await logs.search(self.installation, only, task_id, run_id, cursor=cursor, limit=limit)
 
     @operation("GET", "/api/runs/{run_id}/logs", summary="List the log lines of a run", **LOGS)
     async def list_run_logs(
@@ -63,11 +62,9 @@ class LogOperations(Operations):
     ) -> Listed[LogView]:
         """List the log lines of a run, newest first."""
         from smartspider.services import logs
-        from smartspider.services.inputs import parse_id
 
-        installation = self.services.installation
-        await installation.store.get_run(parse_id(run_id, "run"))
-        return await logs.search(installation, only, None, run_id, cursor=cursor, limit=limit)
+        await self.installation.store.get_run(parse_id(run_id, "run"))
+        return await logs.search(self.installation, only, None, run_id, cursor=cursor, limit=limit)
 
     @operation(
         "GET", "/api/tasks/{task_id}/logs", summary="List the log lines of the newest run of a task", **LOGS
@@ -82,12 +79,11 @@ class LogOperations(Operations):
         from smartspider.services.runs.lookup import newest_run
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        task = await find_task(installation, task_id, or_deleted=True)
-        run = await newest_run(installation.store, task.id)
+        task = await find_task(self.installation, task_id, or_deleted=True)
+        run = await newest_run(self.installation.store, task.id)
         if run is None:
             return Listed([], None)
-        return await logs.search(installation, only, None, str(run.id), cursor=cursor, limit=limit)
+        return await logs.search(self.installation, only, None, str(run.id), cursor=cursor, limit=limit)
 
     async def tail_logs(
         self,
@@ -99,10 +95,9 @@ class LogOperations(Operations):
     ) -> AsyncGenerator[LogView]:
         """Yield log lines as they are written, each once; with `after`, those since that id first."""
         from smartspider.services import logs
-        from smartspider.services.inputs import parse_id
 
         since = None if after is None else parse_id(after, "log line")
-        stream = logs.tail(self.services.installation, self.services.hub, only, task_id, run_id, after=since)
+        stream = logs.tail(self.installation, self.services.hub, only, task_id, run_id, after=since)
         async with aclosing(stream) as lines:
             async for line in lines:
                 if line is not None:
@@ -112,9 +107,7 @@ class LogOperations(Operations):
         self, run_id: str, *, after: str | None = None, **only: Unpack[LogArguments]
     ) -> AsyncGenerator[LogView]:
         """Yield the log lines of a run as they are written, like `tail_logs`."""
-        from smartspider.services.inputs import parse_id
-
-        await self.services.installation.store.get_run(parse_id(run_id, "run"))
+        await self.installation.store.get_run(parse_id(run_id, "run"))
         async with aclosing(self.tail_logs(run_id=run_id, after=after, **only)) as lines:
             async for line in lines:
                 yield line

@@ -48,7 +48,7 @@ class NodeOperations(Operations):
         """List machines and their workers, with requests in flight, hosts, runs and load."""
         from smartspider.services.nodes import list_nodes
 
-        return Listed(await list_nodes(self.services.installation), None)
+        return Listed(await list_nodes(self.installation), None)
 
     @operation(
         "GET",
@@ -64,7 +64,7 @@ class NodeOperations(Operations):
         """
         from smartspider.services.nodes import get_scaling
 
-        return await get_scaling(self.services.installation)
+        return await get_scaling(self.installation)
 
     @operation(
         "PATCH",
@@ -90,7 +90,7 @@ class NodeOperations(Operations):
         """
         from smartspider.services import nodes
 
-        return await nodes.tune(self.services.installation, self.principal, node, slots, worker_id=worker_id)
+        return await nodes.tune(self.installation, self.principal, node, slots, worker_id=worker_id)
 
     @operation(
         "POST",
@@ -107,4 +107,4 @@ class NodeOperations(Operations):
         """
         from smartspider.services import nodes
 
-        return await nodes.drain(self.services.installation, self.principal, node, worker_id)
+        return await nodes.drain(self.installation, self.principal, node, worker_id)

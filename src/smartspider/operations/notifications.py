@@ -7,6 +7,7 @@ from typing import Annotated
 
 from smartspider.core.notifications import ChannelKind, NotificationEvent
 from smartspider.operations.operation import Body, Operations, Replay, operation
+from smartspider.services.inputs import parse_id
 from smartspider.views.listed import Listed
 from smartspider.views.notifications import (
     DeliveryView,
@@ -35,9 +36,7 @@ class NotificationOperations(Operations):
         """List notification targets, oldest first."""
         from smartspider.services.notifications import targets
 
-        return await targets.list_targets(
-            self.services.installation, self.principal, cursor=cursor, limit=limit
-        )
+        return await targets.list_targets(self.installation, self.principal, cursor=cursor, limit=limit)
 
     @operation(
         "POST",
@@ -81,10 +80,9 @@ class NotificationOperations(Operations):
         from smartspider.services.notifications import targets
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        task = None if task_id is None else await find_task(installation, task_id)
+        task = None if task_id is None else await find_task(self.installation, task_id)
         return await targets.create_target(
-            installation, self.principal, kind, address, events=events, task=task
+            self.installation, self.principal, kind, address, events=events, task=task
         )
 
     @operation(
@@ -96,11 +94,10 @@ class NotificationOperations(Operations):
     )
     async def get_notification(self, notification_id: Id) -> NotificationTargetView:
         """Return a notification target."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications.targets import visible_target
 
         id_ = parse_id(notification_id, "notification target")
-        return visible_target(self.principal, await self.services.installation.notifications.get_target(id_))
+        return visible_target(self.principal, await self.installation.notifications.get_target(id_))
 
     @operation(
         "DELETE",
@@ -112,11 +109,10 @@ class NotificationOperations(Operations):
     )
     async def delete_notification(self, notification_id: Id) -> None:
         """Delete a notification target with its pending notifications."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 
         id_ = parse_id(notification_id, "notification target")
-        await targets.delete_target(self.services.installation, self.principal, id_)
+        await targets.delete_target(self.installation, self.principal, id_)
 
     @operation(
         "POST",
@@ -130,11 +126,10 @@ class NotificationOperations(Operations):
         self, notification_id: Id, *, idempotency_key: IdempotencyKey = None
     ) -> TriedView:
         """Send one test notification at once, without retries."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 
         id_ = parse_id(notification_id, "notification target")
-        return await targets.send_test(self.services.installation, self.principal, id_)
+        return await targets.send_test(self.installation, self.principal, id_)
 
     @operation(
         "GET",
@@ -147,8 +142,7 @@ class NotificationOperations(Operations):
         self, notification_id: Id, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[DeliveryView]:
         """List the deliveries of a target, newest first: delivered, waiting for a retry, or failed."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.notifications import targets
 
         id_ = parse_id(notification_id, "notification target")
-        return await targets.list_deliveries(self.services.installation, id_, cursor=cursor, limit=limit)
+        return await targets.list_deliveries(self.installation, id_, cursor=cursor, limit=limit)

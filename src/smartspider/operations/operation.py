@@ -28,6 +28,7 @@ from smartspider.core.access import Area, Principal, Verb
 from smartspider.views.params import Param
 
 if TYPE_CHECKING:
+    from smartspider.installation.installation import Installation
     from smartspider.operations.services import Services
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
@@ -48,6 +49,11 @@ class Operations:
 
     services: Services
     principal: Principal
+
+    @property
+    def installation(self) -> Installation:
+        """The installation that operations run against."""
+        return self.services.installation
 
     async def perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         """Carry out an operation with these arguments, by name."""

@@ -69,7 +69,7 @@ class ResultOperations(Operations):
         from smartspider.services.results.results import RowSelection
 
         return await results.list_rows(
-            self.services.installation,
+            self.installation,
             results.row_source(source),
             RowSelection(_several(where), fields, sort),
             cursor=cursor,
@@ -97,7 +97,7 @@ class ResultOperations(Operations):
         from smartspider.services.results import results
 
         return await results.count_rows(
-            self.services.installation, results.row_source(source), _several(where), at_most=at_most
+            self.installation, results.row_source(source), _several(where), at_most=at_most
         )
 
     @operation(
@@ -118,7 +118,7 @@ class ResultOperations(Operations):
         from smartspider.services.results import results
 
         return await results.get_coverage(
-            self.services.installation, results.row_source(source), fields, sample=sample
+            self.installation, results.row_source(source), fields, sample=sample
         )
 
     @operation(
@@ -143,7 +143,7 @@ class ResultOperations(Operations):
         from smartspider.services.results import results
 
         return await results.diff_rows(
-            self.services.installation,
+            self.installation,
             self.services.exports.slots,
             results.row_source(source),
             with_,
@@ -165,7 +165,7 @@ class ResultOperations(Operations):
         from smartspider.services.results import results
 
         return await results.list_rejects(
-            self.services.installation, results.row_source(source), cursor=cursor, limit=limit
+            self.installation, results.row_source(source), cursor=cursor, limit=limit
         )
 
     @operation(
@@ -190,7 +190,7 @@ class ResultOperations(Operations):
         from smartspider.services.results import results
 
         return await results.list_cleaning(
-            self.services.installation,
+            self.installation,
             results.row_source(source),
             (field, step),
             cursor=cursor,
@@ -241,7 +241,7 @@ class ResultOperations(Operations):
         """
         from smartspider.services.results import exports, results
 
-        run = await results.find_existing_run(self.services.installation, results.row_source(options))
+        run = await results.find_existing_run(self.installation, results.row_source(options))
         return self.services.exports.begin(run, exports.export_choice(format, options))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Unpack
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import RunState
 from smartspider.operations.operation import Body, Operations, Replay, operation
+from smartspider.services.inputs import parse_id
 from smartspider.views.arguments import TuningArguments
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, IdempotencyKey, Limit, Param, RunId, TaskId, body, query
@@ -103,18 +104,16 @@ class RunOperations(Operations):
         from smartspider.services.runs import runs
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        task = None if task_id is None else await find_task(installation, task_id, or_deleted=True)
+        task = None if task_id is None else await find_task(self.installation, task_id, or_deleted=True)
         states: Sequence[RunState] = (state,) if isinstance(state, str) else tuple(state or ())
-        return await runs.list_runs(installation, task, states, cursor=cursor, limit=limit)
+        return await runs.list_runs(self.installation, task, states, cursor=cursor, limit=limit)
 
     @operation("GET", "/api/runs/{run_id}", needs=("runs", "read"), summary="Get a run", answer="The run")
     async def get_run(self, run_id: RunId) -> StatusView:
         """Return the state, counters, speed and estimated end of a run."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        return await runs.get_status(self.services.installation, parse_id(run_id, "run"))
+        return await runs.get_status(self.installation, parse_id(run_id, "run"))
 
     @operation(
         "PATCH",
@@ -128,12 +127,9 @@ class RunOperations(Operations):
         """Change concurrency, delay, rate, requests per host, priority or limits. Omitted settings stay
         unchanged.
         """
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs.tuning import parse_tuning, tune
 
-        return await tune(
-            self.services.installation, self.principal, parse_id(run_id, "run"), parse_tuning(tuning)
-        )
+        return await tune(self.installation, self.principal, parse_id(run_id, "run"), parse_tuning(tuning))
 
     @operation(
         "DELETE",
@@ -145,53 +141,47 @@ class RunOperations(Operations):
     )
     async def delete_run(self, run_id: RunId) -> None:
         """Delete a run with its rows and logs. A run with requests in flight must be cancelled first."""
-        from smartspider.services.inputs import parse_id
         from smartspider.wiring.deletion import delete_run
 
-        await delete_run(self.services.installation, self.principal, parse_id(run_id, "run"))
+        await delete_run(self.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/pause", summary="Pause a run", **RUN)
     async def pause_run(self, run_id: RunId) -> Started:
         """Pause a run. No further requests are leased; requests in flight are finished and stored."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.pause(self.services.installation, self.principal, parse_id(run_id, "run"))
+        return await control.pause(self.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/resume", summary="Resume a run", **RUN)
     async def resume_run(self, run_id: RunId) -> Started:
         """Resume a run that is paused or stopped."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.resume(self.services.installation, self.principal, parse_id(run_id, "run"))
+        return await control.resume(self.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/stop", summary="Stop a run", **RUN)
     async def stop_run(self, run_id: RunId) -> Started:
         """Stop a run after the requests in flight; it can be resumed."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.stop(self.services.installation, self.principal, parse_id(run_id, "run"))
+        return await control.stop(self.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/cancel", summary="Cancel a run", **RUN)
     async def cancel_run(self, run_id: RunId) -> Started:
         """Cancel a run; it cannot be resumed."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
-        return await control.cancel(self.services.installation, self.principal, parse_id(run_id, "run"))
+        return await control.cancel(self.installation, self.principal, parse_id(run_id, "run"))
 
     @operation("POST", "/api/runs/{run_id}/retry", summary="Retry a run", **RETRY)
     async def retry_run(
         self, run_id: RunId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
     ) -> Retried:
         """Retry the failed requests in the same run, or fetch everything again in a new run."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import control
 
         run = parse_id(run_id, "run")
-        return await control.retry(self.services.installation, self.principal, run, which)
+        return await control.retry(self.installation, self.principal, run, which)
 
     @operation(
         "GET",
@@ -202,10 +192,9 @@ class RunOperations(Operations):
     )
     async def get_run_metrics(self, run_id: RunId) -> MetricsView:
         """Return the status of a run by host, worker and step, and its tunable settings."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        return await runs.get_metrics(self.services.installation, parse_id(run_id, "run"))
+        return await runs.get_metrics(self.installation, parse_id(run_id, "run"))
 
     @operation(
         "GET",
@@ -219,10 +208,9 @@ class RunOperations(Operations):
         """Return the causes that block a run (state, workers, limits, rate limits, retries), or report that
         it is progressing.
         """
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import stall
 
-        return await stall.explain_stall(self.services.installation, parse_id(run_id, "run"))
+        return await stall.explain_stall(self.installation, parse_id(run_id, "run"))
 
     @operation(
         "GET",
@@ -235,11 +223,11 @@ class RunOperations(Operations):
         self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[FailureView]:
         """List requests that failed permanently or could not be parsed, in discovery order."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        installation = self.services.installation
-        return await runs.list_failures(installation, parse_id(run_id, "run"), cursor=cursor, limit=limit)
+        return await runs.list_failures(
+            self.installation, parse_id(run_id, "run"), cursor=cursor, limit=limit
+        )
 
     @operation(
         "GET",
@@ -257,11 +245,11 @@ class RunOperations(Operations):
         cursor: Cursor = None,
     ) -> Listed[PageView]:
         """List all requests of a run in discovery order."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        installation = self.services.installation
-        return await runs.list_pages(installation, parse_id(run_id, "run"), state, cursor=cursor, limit=limit)
+        return await runs.list_pages(
+            self.installation, parse_id(run_id, "run"), state, cursor=cursor, limit=limit
+        )
 
     @operation(
         "GET",
@@ -272,10 +260,9 @@ class RunOperations(Operations):
     )
     async def get_run_receipt(self, run_id: RunId) -> ReceiptView:
         """Return the number of requests, the rate, the smallest gap, refusals and violations of each host."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.runs import runs
 
-        return await runs.get_receipt(self.services.installation, parse_id(run_id, "run"))
+        return await runs.get_receipt(self.installation, parse_id(run_id, "run"))
 
 
 class TaskRunOperations(Operations):
@@ -324,10 +311,9 @@ class TaskRunOperations(Operations):
         options = StartOptions(
             version=version, overlap=bool(overlap), tuning=parse_tuning(tuning or TuningArguments())
         )
-        installation = self.services.installation
-        task = await find_task(installation, task_id)
+        task = await find_task(self.installation, task_id)
         return await runs.get_begun(
-            installation, await start_run(installation, self.principal, task, options)
+            self.installation, await start_run(self.installation, self.principal, task, options)
         )
 
     @operation(
@@ -339,7 +325,7 @@ class TaskRunOperations(Operations):
         """
         from smartspider.services.runs import control
 
-        return await control.pause(self.services.installation, self.principal, await self._run(task_id))
+        return await control.pause(self.installation, self.principal, await self._run(task_id))
 
     @operation(
         "POST",
@@ -352,7 +338,7 @@ class TaskRunOperations(Operations):
         """Resume the newest run if it is paused or stopped."""
         from smartspider.services.runs import control
 
-        return await control.resume(self.services.installation, self.principal, await self._run(task_id))
+        return await control.resume(self.installation, self.principal, await self._run(task_id))
 
     @operation(
         "POST", "/api/tasks/{task_id}/stop", summary="Stop the newest run of a task", tags=("runs",), **RUN
@@ -361,7 +347,7 @@ class TaskRunOperations(Operations):
         """Stop the newest run after the requests in flight; it can be resumed."""
         from smartspider.services.runs import control
 
-        return await control.stop(self.services.installation, self.principal, await self._run(task_id))
+        return await control.stop(self.installation, self.principal, await self._run(task_id))
 
     @operation(
         "POST",
@@ -377,7 +363,7 @@ class TaskRunOperations(Operations):
         from smartspider.services.runs import control
 
         run = await self._run(task_id)
-        return await control.retry(self.services.installation, self.principal, run, which)
+        return await control.retry(self.installation, self.principal, run, which)
 
     @operation(
         "GET",
@@ -392,8 +378,7 @@ class TaskRunOperations(Operations):
         from smartspider.services.runs import runs
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        return await runs.get_task_status(installation, await find_task(installation, task_id))
+        return await runs.get_task_status(self.installation, await find_task(self.installation, task_id))
 
     @operation(
         "GET",
@@ -408,13 +393,11 @@ class TaskRunOperations(Operations):
         from smartspider.services.runs import runs
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        return await runs.get_task_metrics(installation, await find_task(installation, task_id))
+        return await runs.get_task_metrics(self.installation, await find_task(self.installation, task_id))
 
     async def _run(self, task_id: str) -> int:
         """Return the id of the newest run of a task."""
         from smartspider.services.runs.lookup import newest_run_of
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        return (await newest_run_of(installation, await find_task(installation, task_id))).id
+        return (await newest_run_of(self.installation, await find_task(self.installation, task_id))).id

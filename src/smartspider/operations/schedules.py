@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Unpack
 
 from smartspider.operations.operation import Body, Operations, Replay, operation
+from smartspider.services.inputs import parse_id
 from smartspider.views.arguments import ScheduleArguments
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, Id, IdempotencyKey, Limit, body, query
@@ -36,9 +37,8 @@ class ScheduleOperations(Operations):
         from smartspider.services.schedules import schedules
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        task = None if task_id is None else await find_task(installation, task_id)
-        return await schedules.list_schedules(installation, task, cursor=cursor, limit=limit)
+        task = None if task_id is None else await find_task(self.installation, task_id)
+        return await schedules.list_schedules(self.installation, task, cursor=cursor, limit=limit)
 
     @operation(
         "POST",
@@ -70,9 +70,10 @@ class ScheduleOperations(Operations):
         from smartspider.services.schedules import schedules
         from smartspider.services.tasks.tasks import find_task
 
-        installation = self.services.installation
-        task = await find_task(installation, task_id)
-        return await schedules.create(installation, self.principal, task, _given(rule), is_enabled=enabled)
+        task = await find_task(self.installation, task_id)
+        return await schedules.create(
+            self.installation, self.principal, task, _given(rule), is_enabled=enabled
+        )
 
     @operation(
         "POST",
@@ -90,17 +91,16 @@ class ScheduleOperations(Operations):
         """Return the next five start times of a schedule without saving it."""
         from smartspider.services.schedules import schedules
 
-        return schedules.preview(self.services.installation, _given(rule))
+        return schedules.preview(self.installation, _given(rule))
 
     @operation(
         "GET", SCHEDULE_ID, needs=("schedules", "read"), summary="Get a schedule", answer="The schedule"
     )
     async def get_schedule(self, schedule_id: Id) -> ScheduleDetail:
         """Return a schedule and its next five start times."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
-        return await schedules.show(self.services.installation, parse_id(schedule_id, "schedule"))
+        return await schedules.show(self.installation, parse_id(schedule_id, "schedule"))
 
     @operation(
         "PATCH",
@@ -124,12 +124,11 @@ class ScheduleOperations(Operations):
         """Change, enable or disable a schedule. A schedule defined in a task file can only be enabled or
         disabled.
         """
-        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
         id_ = parse_id(schedule_id, "schedule")
         return await schedules.change(
-            self.services.installation, self.principal, id_, _given(rule), is_enabled=enabled
+            self.installation, self.principal, id_, _given(rule), is_enabled=enabled
         )
 
     @operation(
@@ -142,11 +141,10 @@ class ScheduleOperations(Operations):
     )
     async def delete_schedule(self, schedule_id: Id) -> None:
         """Delete a schedule and its history. Its runs are kept."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
         id_ = parse_id(schedule_id, "schedule")
-        await schedules.delete(self.services.installation, self.principal, id_)
+        await schedules.delete(self.installation, self.principal, id_)
 
     @operation(
         "GET",
@@ -161,11 +159,10 @@ class ScheduleOperations(Operations):
         """List the firings of a schedule, newest first: started, skipped, missed or failed,
         with the reason.
         """
-        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
         id_ = parse_id(schedule_id, "schedule")
-        return await schedules.list_firings(self.services.installation, id_, cursor=cursor, limit=limit)
+        return await schedules.list_firings(self.installation, id_, cursor=cursor, limit=limit)
 
     @operation(
         "POST",
@@ -179,11 +176,10 @@ class ScheduleOperations(Operations):
     )
     async def fire_schedule(self, schedule_id: Id, *, idempotency_key: IdempotencyKey = None) -> Fired:
         """Start a run of a schedule now. Its next start time does not change."""
-        from smartspider.services.inputs import parse_id
         from smartspider.services.schedules import schedules
 
         id_ = parse_id(schedule_id, "schedule")
-        firing = await schedules.fire(self.services.installation, self.principal, id_)
+        firing = await schedules.fire(self.installation, self.principal, id_)
         return Fired(str(firing.run_id), str(firing.schedule_id))
 
 

@@ -31,4 +31,4 @@ class SearchOperations(Operations):
         """
         from smartspider.services.search import search
 
-        return Listed(await search(self.services.installation, self.principal, q, limit), None)
+        return Listed(await search(self.installation, self.principal, q, limit), None)

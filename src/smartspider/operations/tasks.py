@@ -96,7 +96,7 @@ class TaskOperations(Operations):
                 services.installation, services.previews, self.principal, task, pages if preview else 0
             )
         checked = await check_document(read_task_source(task))
-        return await saving.create(self.services.installation, self.principal, checked, note)
+        return await saving.create(self.installation, self.principal, checked, note)
 
     @operation("GET", "/api/tasks", needs=("tasks", "read"), summary="List tasks", answer="A page of tasks")
     async def list_tasks(
@@ -109,7 +109,7 @@ class TaskOperations(Operations):
         """List tasks in the order of their creation, or by name with `name`."""
         from smartspider.services.tasks import views
 
-        return await views.list_tasks(self.services.installation.tasks, name, cursor=cursor, limit=limit)
+        return await views.list_tasks(self.installation.tasks, name, cursor=cursor, limit=limit)
 
     @operation(
         "GET",
@@ -126,8 +126,8 @@ class TaskOperations(Operations):
         """
         from smartspider.services.tasks import tasks, views
 
-        task = await tasks.find_task(self.services.installation, task_id)
-        return await views.show(self.services.installation, self.principal, task)
+        task = await tasks.find_task(self.installation, task_id)
+        return await views.show(self.installation, self.principal, task)
 
     @operation(
         "PUT",
@@ -146,11 +146,12 @@ class TaskOperations(Operations):
         from smartspider.services.tasks.checks import check_document
         from smartspider.services.tasks.documents import read_task_source
 
-        installation = self.services.installation
-        old = await tasks.find_own_task(installation, task_id, self.principal)
+        old = await tasks.find_own_task(self.installation, task_id, self.principal)
         checked = await check_document(read_task_source(task))
         expected = tasks.expected_version(if_match, old.version)
-        return await saving.change(installation, self.principal, old, checked, expected=expected, note=note)
+        return await saving.change(
+            self.installation, self.principal, old, checked, expected=expected, note=note
+        )
 
     @operation(
         "DELETE",
@@ -164,10 +165,9 @@ class TaskOperations(Operations):
         """Delete a task that has no unfinished run. Its runs, rows and versions are kept."""
         from smartspider.services.tasks import tasks
 
-        installation = self.services.installation
-        task = await tasks.find_own_task(installation, task_id, self.principal)
+        task = await tasks.find_own_task(self.installation, task_id, self.principal)
         tasks.expected_version(if_match, task.version)
-        await tasks.delete(installation.tasks, task, self.principal)
+        await tasks.delete(self.installation.tasks, task, self.principal)
 
     @operation(
         "GET",
@@ -188,9 +188,10 @@ class TaskOperations(Operations):
         """
         from smartspider.services.tasks import tasks, views
 
-        installation = self.services.installation
-        task = await tasks.find_task(installation, task_id, or_deleted=True)
-        return await views.list_versions(installation.tasks, self.principal, task, cursor=cursor, limit=limit)
+        task = await tasks.find_task(self.installation, task_id, or_deleted=True)
+        return await views.list_versions(
+            self.installation.tasks, self.principal, task, cursor=cursor, limit=limit
+        )
 
     @operation(
         "GET",
@@ -207,6 +208,5 @@ class TaskOperations(Operations):
         """Return one version with its task file and changes. A deleted task can be addressed by id."""
         from smartspider.services.tasks import tasks, views
 
-        installation = self.services.installation
-        task = await tasks.find_task(installation, task_id, or_deleted=True)
-        return await views.show_version(installation.tasks, self.principal, task, number)
+        task = await tasks.find_task(self.installation, task_id, or_deleted=True)
+        return await views.show_version(self.installation.tasks, self.principal, task, number)
