@@ -39,7 +39,7 @@ def test_a_failed_run_without_rows_leaves_the_file_of_an_earlier_one(workshop: W
     workshop.write(title_task(f"http://127.0.0.1:{unused_port()}/", retry=QUICK_RETRY))
     (workshop.folder / "rows.jsonl").write_text("precious\n")
     finished = workshop.crawl("-o", "rows.jsonl").expect(6)
-    assert "rows.jsonl" in finished.err
+    assert "rows.jsonl was not overwritten" in finished.err
     assert finished.json["outputs"] == []
     assert (workshop.folder / "rows.jsonl").read_text() == "precious\n"
 
