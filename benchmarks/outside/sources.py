@@ -11,8 +11,8 @@ the bare clones below SMARTSPIDER_BENCH_MIRROR (`owner+name/...`), else from git
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -53,16 +53,13 @@ def _from_pypi(name: str, scratch: Path, unpacked: Path) -> None:
     """Download without pip, which would build the package to read its metadata."""
     project, _, version = name.partition("==")
     index = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/")
-    page = urllib.request.Request(
-        f"{index}/{project}/", headers={"Accept": "application/vnd.pypi.simple.v1+json"}
-    )
+    page = f"{index}/{project}/"
     try:
         with urllib.request.urlopen(page, timeout=60) as answer:
-            files = json.load(answer)["files"]
-        endings = (f"-{version}.tar.gz", f"-{version}.zip")
-        address = next(each["url"] for each in files if each["filename"].endswith(endings))
-        archive = scratch / address.rpartition("/")[2].partition("#")[0]
-        with urllib.request.urlopen(urljoin(page.full_url, address), timeout=600) as answer:
+            links = re.findall(r'href="([^"#]+)', answer.read().decode())
+        address = next(each for each in links if each.endswith((f"-{version}.tar.gz", f"-{version}.zip")))
+        archive = scratch / address.rpartition("/")[2]
+        with urllib.request.urlopen(urljoin(page, address), timeout=600) as answer:
             archive.write_bytes(answer.read())
     except (OSError, StopIteration) as error:
         raise SourceUnavailable(f"pypi:{name}: no source distribution to be had: {error}") from error
@@ -95,9 +92,29 @@ def _from_github(name: str, scratch: Path, unpacked: Path) -> None:
         _run(["git", "init", "-q", "--bare", str(git)])
         address = f"https://github.com/{repository}"
         _run(["git", "-C", str(git), "fetch", "-q", "--depth", "1", address, commit or "HEAD"])
-    archive = scratch / "tree.tar"
-    _run(["git", "-C", str(git), "archive", "--format=tar", "-o", str(archive), tree])
-    _unpack(archive, unpacked)
+    _check_out(git, tree, unpacked)
+
+
+def _check_out(git: Path, tree: str, folder: Path) -> None:
+    """Write the files of a tree; a mirror may lack its largest files."""
+    listing = subprocess.run(
+        ["git", "-C", str(git), "ls-tree", "-r", "-z", tree], check=True, capture_output=True, timeout=600
+    )
+    entries = [line.partition("\t") for line in listing.stdout.decode(errors="replace").split("\0") if line]
+    blobs = {path: head.split()[2] for head, _, path in entries if head.startswith("100")}
+    command = ["git", "-C", str(git), "cat-file", "--batch"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        for path, blob in blobs.items():
+            reader.stdin.write(f"{blob}\n".encode())
+            reader.stdin.flush()
+            answer = reader.stdout.readline().split()
+            if answer[1] == b"missing":
+                continue
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(reader.stdout.read(int(answer[2]) + 1)[:-1])
 
 
 _FETCHERS: dict[str, Callable[[str, Path, Path], None]] = {
@@ -129,7 +146,6 @@ def _unpack(archive: Path, folder: Path) -> None:
             with tarfile.open(archive) as opened_tar:
                 opened_tar.extractall(scratch, filter="data")
         entries = list(Path(scratch).iterdir())
-        is_github = archive.name == "tree.tar"
-        top = entries[0] if len(entries) == 1 and entries[0].is_dir() and not is_github else Path(scratch)
+        top = entries[0] if len(entries) == 1 and entries[0].is_dir() else Path(scratch)
         for entry in top.iterdir():
             shutil.move(str(entry), folder / entry.name)
