@@ -6,7 +6,7 @@ from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.interfaces.ledger import FrontierUpdater
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store.database import Connection, rows
-from smartspider.store.hosts import robots
+from smartspider.store.hosts import gates
 from smartspider.store.runs import fsck
 from smartspider.store.runs.fsck import Finding
 from smartspider.store.runs.store import RunStore
@@ -41,7 +41,7 @@ class PostgresStore(RunStore):
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
         """Store the robots.txt of a host. Its gate has the Crawl-delay before this returns."""
         _, update = await self._postgres.write_with_updates(
-            lambda connection: robots.put(connection, answer, host, crawl_delay_s)
+            lambda connection: gates.store_robots(connection, answer, host, crawl_delay_s)
         )
         if self._frontier is not None and not update.is_empty:
             await self._frontier.apply(update)

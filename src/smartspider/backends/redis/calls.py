@@ -13,7 +13,7 @@ from smartspider.core.capabilities import encode_capabilities
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
 from smartspider.core.runs.run import run_of
-from smartspider.store.hosts.domains import registrable_domain
+from smartspider.store.hosts.gates import registrable_domain
 
 BATCH = 500
 """URLs in one call."""

@@ -29,7 +29,7 @@ from smartspider.core.runs.run import run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.open_rows import HostHolds, OpenRows, WorkerMembership
-from smartspider.store.hosts.domains import registrable_domain
+from smartspider.store.hosts.gates import registrable_domain
 
 LEASE_S = 60.0
 STALE_ROUNDS = 20

@@ -1,14 +1,16 @@
-"""Hosts and their gates. All functions run inside a transaction."""
+"""Hosts, their gates and their robots.txt. All functions run inside a transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
+from publicsuffixlist import PublicSuffixList
 
+from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store import statements
 from smartspider.store.database import Connection, row
-from smartspider.store.hosts.domains import registrable_domain
 
 SQL = statements.load("gates.sql", __package__)
 
@@ -89,3 +91,43 @@ def read_gate(connection: Connection, host_id: int) -> GateState:
     found = row(connection, SQL.gate, (host_id,))
     assert found is not None  # noqa: S101 - host rows are never deleted
     return GateState(host_id, *found)
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=65536)
+def registrable_domain(host: str) -> str:
+    """Return the registrable domain of a host, such as `example.co.uk` of `a.example.co.uk`. An IP address is
+    its own.
+    """
+    if host.startswith("[") or host.rpartition(".")[2].isdigit():
+        return host
+    return str(_suffixes().privatesuffix(host) or host)
+
+
+def read_robots(connection: Connection, origin: str) -> RobotsAnswer | None:
+    """Return the stored robots.txt of an origin."""
+    found = row(connection, SQL.get_robots, (origin,))
+    return RobotsAnswer(*found) if found else None
+
+
+def store_robots(
+    connection: Connection, answer: RobotsAnswer, host: str, crawl_delay_s: float | None
+) -> None:
+    """Store the robots.txt of a host, and its Crawl-delay with the gate."""
+    host_id = find_host(connection, host)
+    connection.execute(
+        SQL.put_robots,
+        (
+            *(answer.origin, host_id, crawl_delay_s or 0.0, answer.status, answer.body),
+            *(answer.fetched_at, answer.expires_at),
+        ),
+    )
+    if crawl_delay_s or row(connection, SQL.crawl_delay, (host_id,)) != (0.0,):
+        # Without a Crawl-delay the gate stays untouched: few hosts have one, and a broad crawl asks all of
+        # them.
+        connection.execute(SQL.set_crawl_delay, (host_id,))
+        connection.frontier.gate_changed(host_id)

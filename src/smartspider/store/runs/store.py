@@ -15,7 +15,7 @@ from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store.database import Connection, Database, rows
-from smartspider.store.hosts import robots
+from smartspider.store.hosts import gates
 from smartspider.store.nodes import leadership
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs import creation, fsck, lifecycle, listing, records
@@ -283,8 +283,8 @@ class RunStore(ABC):
 
     async def get_robots(self, origin: str) -> RobotsAnswer | None:
         """Return the stored robots.txt of an origin."""
-        return await self._db.read(lambda connection: robots.get(connection, origin))
+        return await self._db.read(lambda connection: gates.read_robots(connection, origin))
 
     async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
         """Store the robots.txt of a host, and its Crawl-delay with the gate."""
-        await self._db.write(lambda connection: robots.put(connection, answer, host, crawl_delay_s))
+        await self._db.write(lambda connection: gates.store_robots(connection, answer, host, crawl_delay_s))

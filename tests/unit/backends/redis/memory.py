@@ -22,7 +22,7 @@ from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import FINISHED, RunState, first_id, run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.frontier_updates import CRASHED
-from smartspider.store.hosts.domains import registrable_domain
+from smartspider.store.hosts.gates import registrable_domain
 
 SUSPECT_AFTER = BURY_AFTER = 3
 
