@@ -25,8 +25,14 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.charset import detect_charset
-from smartspider.fetch.exchange import Exchange, PreparedHeaders, StaleConnection
-from smartspider.fetch.response import page_headers, read_body, read_start
+from smartspider.fetch.exchange import (
+    Exchange,
+    PreparedHeaders,
+    StaleConnection,
+    page_headers,
+    read_body,
+    read_start,
+)
 from smartspider.fetch.sessions import TransportSessions
 from smartspider.fetch.translate import FOREIGN, translate_error
 from smartspider.interfaces.fetcher import Fetcher, Permit, TransportContext

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from smartspider.core.items.columns import ColumnKind, TableColumn
+from smartspider.core.items.columns import ColumnKind, TableColumn, merge_kinds
 from smartspider.interfaces.step import ItemStep
-from smartspider.pipeline.column_kinds import merge_kinds
 from smartspider.pipeline.steps.base import TextStep
 from smartspider.pipeline.value_step import OnError
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.core.items.columns import ColumnKind, TableColumn
+from smartspider.core.items.columns import ColumnKind, TableColumn, infer_kind, merge_kinds
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.core.runs.plan import Plan
-from smartspider.pipeline.column_kinds import infer_kind, merge_kinds
 from smartspider.pipeline.column_shapes import ColumnShape, ColumnTable, shape_after, table_columns
 from smartspider.pipeline.compile import FindStep, StepCompiler
 

@@ -18,14 +18,13 @@ from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
-from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.jobs import Job
 from smartspider.engine.link_filter import LinkFilter, RobotsCheck
 from smartspider.engine.outage import OutageRetry, OutageRetryGate, OutageRetryRobotsCache
 from smartspider.engine.permits import GatePermit, PermitSource
 from smartspider.engine.processor import Processor, Reader
-from smartspider.engine.read_timeout import ReadTimeout
 from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker

@@ -9,7 +9,7 @@ import pytest
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request, make_request
-from smartspider.engine.read_timeout import ReadTimeout
+from smartspider.engine.answer_reader import ReadTimeout
 from smartspider.engine.retry_or_close import Reading
 
 URL = "http://h.example/"

@@ -15,7 +15,7 @@ from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import ValueRule
 from smartspider.core.requests.request import make_request
 from smartspider.extract.lexbor.columns import CssColumn
-from smartspider.extract.lexbor.css_check import check_css
+from smartspider.extract.lexbor.engine import check_css
 from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import make_queries
 from smartspider.extract.parsing.document import Document

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import TaskInvalid
-from smartspider.taskfile.load import load_task
+from smartspider.taskfile.load import apply_overrides, load_task
 from smartspider.taskfile.model.task import Task
-from smartspider.taskfile.overrides import apply_overrides
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from smartspider.core.items.columns import ColumnKind
+from smartspider.core.items.columns import ColumnKind, infer_kind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.column_kinds import infer_kind
 from smartspider.pipeline.steps.base import Check, Converter, is_missing
 
 

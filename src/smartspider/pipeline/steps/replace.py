@@ -6,9 +6,8 @@ import json
 import re
 from typing import Any
 
-from smartspider.core.items.columns import ColumnKind
+from smartspider.core.items.columns import ColumnKind, infer_kind, merge_kinds
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.column_kinds import infer_kind, merge_kinds
 from smartspider.pipeline.options import InvalidOption, compile_pattern, show
 from smartspider.pipeline.steps.base import Converter, TextStep, type_name
 

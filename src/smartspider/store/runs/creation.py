@@ -15,7 +15,7 @@ from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates
 from smartspider.store.settle import children, recrawl
-from smartspider.store.settle.policies import encode_policies, encode_settings
+from smartspider.store.settle.run import encode_policies, encode_settings
 
 SQL = statements.load("runs.sql", __package__)
 

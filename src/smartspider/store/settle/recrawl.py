@@ -18,7 +18,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.store import statements
 from smartspider.store.database import Connection, row
 from smartspider.store.frontier_updates import QueueEntry
-from smartspider.store.settle.policies import Policies
+from smartspider.store.settle.run import Policies
 
 SQL = statements.load("recrawl.sql", __package__)
 
