@@ -9,6 +9,7 @@ from smartspider.installation.installation import Installation
 
 if TYPE_CHECKING:
     from smartspider.services.access.access import Access
+    from smartspider.services.access.passwords import Passwords
     from smartspider.services.live.hub import LiveHub
     from smartspider.services.readiness import Readiness
     from smartspider.services.results.exports import Exports
@@ -16,10 +17,19 @@ if TYPE_CHECKING:
 
 
 class Services:
-    """The stateful services of one process on an installation. `accepts_admin_token` is for servers."""
+    """The stateful services of one process on an installation. `accepts_admin_token` is for servers.
 
-    def __init__(self, installation: Installation, *, accepts_admin_token: bool = False) -> None:
-        self.installation = installation
+    A service with other limits than the usual ones is assigned before its first use.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        *,
+        accepts_admin_token: bool = False,
+        passwords: Passwords | None = None,
+    ) -> None:
+        self.installation, self._passwords = installation, passwords
         self._admin_token = installation.settings.admin_token if accepts_admin_token else ""
 
     @cached_property
@@ -27,7 +37,7 @@ class Services:
         """Users, tokens and sessions."""
         from smartspider.services.access.access import build_access
 
-        return build_access(self.installation, self._admin_token)
+        return build_access(self.installation, self._admin_token, self._passwords)
 
     @cached_property
     def hub(self) -> LiveHub:

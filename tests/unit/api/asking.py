@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import msgspec
 import uvicorn
+from tests.unit.quick_passwords import quick_passwords
 
 from smartspider.api.app import create_app
 from smartspider.installation.settings import Settings
@@ -66,7 +67,7 @@ class Answer(msgspec.Struct, frozen=True):
 async def open_services(path: Path, settings: Settings) -> AsyncIterator[Services]:
     """The services of an API process on a data folder."""
     async with open_installation(path, settings, "api") as installation:
-        services = Services(installation, accepts_admin_token=True)
+        services = Services(installation, accepts_admin_token=True, passwords=quick_passwords())
         try:
             yield services
         finally:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from argon2 import PasswordHasher
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
 from smartspider.operations.services import Services
-from smartspider.services.access import passwords
 
 
 @pytest.fixture
@@ -25,11 +23,3 @@ async def api(services: Services) -> AsyncIterator[Caller]:
     """The admin, at a running API."""
     async with serving(services) as base, aiohttp.ClientSession() as session:
         yield Caller(session, base, ADMIN_TOKEN)
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes that take no time; `tests/unit/services/test_passwords.py` has the real ones."""
-    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-    monkeypatch.setattr(passwords, "_dummy_hash", lambda: hasher.hash("nobody"))

@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from argon2 import PasswordHasher
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services, serving
 
 from smartspider.client import Client
 from smartspider.operations.services import Services
-from smartspider.services.access import passwords
 
 
 @pytest.fixture
@@ -31,10 +29,3 @@ async def client(url: str) -> AsyncIterator[Client]:
     """The admin."""
     async with Client(url, ADMIN_TOKEN) as client:
         yield client
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-    monkeypatch.setattr(passwords, "_dummy_hash", lambda: hasher.hash("nobody"))

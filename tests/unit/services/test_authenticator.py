@@ -7,12 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from argon2 import PasswordHasher
+from tests.unit.quick_passwords import quick_passwords
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.installation.installation import Installation
-from smartspider.services.access import passwords
 from smartspider.services.access.access import Access, build_access, create_first_admin
 from smartspider.services.access.authenticator import CACHE_S, Authenticator
 from smartspider.services.access.secrets import hash_secret
@@ -36,12 +35,6 @@ async def backend(tmp_path: Path) -> AsyncIterator[CountingBackend]:
     await backend.close()
 
 
-@pytest.fixture(autouse=True)
-def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
-
-
 @pytest.fixture
 def installation(backend: CountingBackend, tmp_path: Path) -> Iterator[Installation]:
     with open_folder(tmp_path) as folder:
@@ -59,7 +52,7 @@ def access(backend: CountingBackend, installation: Installation, monkeypatch: py
         return await find_token(hash_)
 
     monkeypatch.setattr(backend.users, "find_token", counted)
-    return build_access(installation, "ädmin's token ")
+    return build_access(installation, "ädmin's token ", quick_passwords())
 
 
 async def kept(backend: CountingBackend, name: str = "ci", **more: float) -> bytes:
@@ -142,7 +135,7 @@ async def test_the_token_of_the_settings_is_taken_as_it_is(access: Access) -> No
 
 async def test_without_such_a_setting_an_empty_token_is_nobody(installation: Installation) -> None:
     for setting in ("", "  "):
-        access = build_access(installation, setting)
+        access = build_access(installation, setting, quick_passwords())
         for token in (b"", b" ", b"  "):
             await refused(access, token)
 

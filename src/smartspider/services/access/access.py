@@ -43,10 +43,12 @@ class Access(msgspec.Struct, frozen=True):
         return await self.users.find_session(user.id, user.session, principal.family) is not None
 
 
-def build_access(installation: Installation, admin_token: str = "") -> Access:
+def build_access(
+    installation: Installation, admin_token: str = "", passwords: Passwords | None = None
+) -> Access:
     """Build the access services of an installation. `admin_token` is accepted verbatim."""
     users, keys, clock = installation.users, installation.keys, installation.clock
-    access_tokens, passwords = SessionTokens(keys, clock), Passwords()
+    access_tokens, passwords = SessionTokens(keys, clock), passwords or Passwords()
     return Access(
         *(users, keys, clock),
         authenticator=Authenticator(users, access_tokens, clock, admin_token),

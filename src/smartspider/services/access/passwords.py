@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from functools import cache
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from smartspider.core.errors import Problem, RequestInvalid
@@ -32,48 +33,51 @@ def check_password(password: str, name: str) -> None:
         raise RequestInvalid(reason, (Problem("password", reason),), hint="use a few random words")
 
 
-class Passwords:
-    """Hashes and verifies passwords."""
-
-    def __init__(self) -> None:
-        self._semaphore = asyncio.Semaphore(MAX_CONCURRENT)
-
-    async def hash(self, password: str) -> str:
-        """Return the argon2id hash of a password."""
-        async with self._semaphore:
-            return await asyncio.to_thread(_hash, password)
-
-    async def verify(self, stored: str | None, password: str) -> bool:
-        """Return whether a password matches a stored hash. Takes the same time without a hash."""
-        if len(password) > MAX_LENGTH:
-            password, stored = "", None
-        async with self._semaphore:
-            return await asyncio.to_thread(_verify, stored, password)
-
-
-def _hash(password: str) -> str:
-    return _hasher().hash(password.encode("utf-8", "replace"))
-
-
-def _verify(stored: str | None, password: str) -> bool:
-    from argon2.exceptions import InvalidHashError, VerificationError
-
-    try:
-        _hasher().verify(stored or _dummy_hash(), password.encode("utf-8", "replace"))
-    except (VerificationError, InvalidHashError):
-        return False
-    return bool(stored)
-
-
-@cache
-def _hasher() -> PasswordHasher:
+def argon2_hasher() -> PasswordHasher:
+    """Return a hasher with the cost that argon2-cffi recommends; raise `NotBuilt` without it."""
     require_extra("a password", "server", "argon2")
     from argon2 import PasswordHasher
 
     return PasswordHasher()
 
 
-@cache
-def _dummy_hash() -> str:
-    """Return a hash that no password matches, to spend the same time on unknown users."""
-    return _hash(secrets.token_hex(32))
+class Passwords:
+    """Hashes and verifies passwords. `make_hasher` is called at the first use."""
+
+    def __init__(self, make_hasher: Callable[[], PasswordHasher] = argon2_hasher) -> None:
+        self._make_hasher = make_hasher
+        self._semaphore = asyncio.Semaphore(MAX_CONCURRENT)
+
+    async def hash(self, password: str) -> str:
+        """Return the argon2id hash of a password."""
+        async with self._semaphore:
+            return await asyncio.to_thread(self._hash, password)
+
+    async def verify(self, stored: str | None, password: str) -> bool:
+        """Return whether a password matches a stored hash. Takes the same time without a hash."""
+        if len(password) > MAX_LENGTH:
+            password, stored = "", None
+        async with self._semaphore:
+            return await asyncio.to_thread(self._verify, stored, password)
+
+    def _hash(self, password: str) -> str:
+        return self._hasher.hash(password.encode("utf-8", "replace"))
+
+    def _verify(self, stored: str | None, password: str) -> bool:
+        hasher = self._hasher
+        from argon2.exceptions import InvalidHashError, VerificationError
+
+        try:
+            hasher.verify(stored or self._dummy_hash, password.encode("utf-8", "replace"))
+        except (VerificationError, InvalidHashError):
+            return False
+        return bool(stored)
+
+    @cached_property
+    def _hasher(self) -> PasswordHasher:
+        return self._make_hasher()
+
+    @cached_property
+    def _dummy_hash(self) -> str:
+        """A hash that no password matches, to spend the same time on unknown users."""
+        return self._hash(secrets.token_hex(32))
