@@ -21,7 +21,7 @@ import msgspec
 from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.logs import LogLine
-from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.requests.request import fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.data_folder import DataFolder

@@ -17,9 +17,8 @@ from smartspider.core.frontier.verdict import Close, Validators
 from smartspider.core.pages.extraction import Extraction, Item
 from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
 from smartspider.core.pages.rules import DateCutoff
-from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.core.requests.recrawl import PageVersion, page_version
-from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader

@@ -9,8 +9,7 @@ import msgspec
 
 from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.rules import OWN_PAGE, ROBOTS_PAGE
-from smartspider.core.requests.fingerprint import fingerprint
-from smartspider.core.requests.request import DEFAULT_PAGE, NO_EXTRAS, Extras, Request
+from smartspider.core.requests.request import DEFAULT_PAGE, NO_EXTRAS, Extras, Request, fingerprint
 from smartspider.core.requests.scope import pattern_refusal, url_refusal
 from smartspider.core.requests.urls import canonical_url, host_of, normal_url, origin_of
 from smartspider.core.runs.plan import Plan

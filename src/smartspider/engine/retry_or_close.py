@@ -11,7 +11,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, News, RetryLater, Verdict
 from smartspider.core.pages.page import Page, retry_after_s
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
-from smartspider.core.requests.retry_policy import RetryPolicy
+from smartspider.core.runs.plan import RetryPolicy
 from smartspider.engine.link_filter import ChildRequests
 
 MISSING = frozenset({404, 410})

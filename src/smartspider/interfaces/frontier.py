@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
+from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.core.workers.worker import WorkerRegistration
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from smartspider.core.datetimes import parse_iso_datetime
-from smartspider.core.items.recursion import call_deep
 from smartspider.core.pages.extraction import Item
+from smartspider.core.pages.nesting import call_deep
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _decode = msgspec.json.Decoder().decode

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from smartspider.core.items.dedup import ItemDedup, unique_keys
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
-from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
-from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RunLimits
+from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, RunLimits
 from smartspider.taskfile.capabilities import require_supported
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests

@@ -12,9 +12,8 @@ from smartspider.core.events import RunEnded, RunStarted
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
-from smartspider.installation.addresses import address_policy
 from smartspider.installation.data_folder import DataFolder
-from smartspider.installation.settings import Settings
+from smartspider.installation.settings import Settings, address_policy
 from smartspider.telemetry.log_files import EventLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.processes.worker_process import run_command

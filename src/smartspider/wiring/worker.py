@@ -30,10 +30,9 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
-from smartspider.installation.addresses import server_policy
 from smartspider.installation.data_folder import run_lock_file
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings
+from smartspider.installation.settings import Settings, server_policy
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.fetcher import ChooseProxy, TransportContext

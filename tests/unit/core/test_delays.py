@@ -19,7 +19,7 @@ from smartspider.core.requests.politeness import (
     increased_delay_s,
     window_length_s,
 )
-from smartspider.core.requests.retry_policy import DEFAULT_ON_STATUS, RetryPolicy
+from smartspider.core.runs.plan import DEFAULT_ON_STATUS, RetryPolicy
 
 NOW = 1_700_000_000.0
 CHANCE = st.floats(0.0, 1.0, exclude_max=True)

@@ -18,9 +18,8 @@ from smartspider.core.events import Event, RunEnded, RunStarted
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import make_request
-from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import UrlScope
-from smartspider.core.runs.plan import Plan, RunLimits
+from smartspider.core.runs.plan import Plan, RetryPolicy, RunLimits
 from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.core.workers.worker import WorkerRegistration

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from tests.unit.engine.test_worker import Crew
 
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.errors import ConnectFailed
 from smartspider.core.events import Event, WorkerRestored, WorkerThrottled
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, HostNews, Settlement
 from smartspider.core.requests.request import make_request
+from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.core.workers.host_assignment import owned_partitions
 from smartspider.core.workers.worker import WorkerHealth
 from smartspider.engine.context import WorkerOptions

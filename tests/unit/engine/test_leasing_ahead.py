@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.errors import FrontierUnavailable, StoreUnavailable
 from smartspider.core.frontier.lease import Lease, LeaseBatch
 from smartspider.core.frontier.verdict import Settlement
@@ -19,7 +18,7 @@ from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.run import Run
+from smartspider.core.runs.run import HTTP_ONLY, Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.context import WorkerContext, WorkerOptions

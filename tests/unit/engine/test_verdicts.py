@@ -16,7 +16,7 @@ from smartspider.core.frontier.verdict import Close, HostNews, RetryLater
 from smartspider.core.pages.extraction import Item, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
-from smartspider.core.requests.retry_policy import RetryPolicy
+from smartspider.core.runs.plan import RetryPolicy
 from smartspider.engine.retry_or_close import REACTIONS, ROBOTS_HOLD_S, Judgement, Reading, judge
 
 NOW = 1_700_000_000.0

@@ -20,9 +20,8 @@ from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import Request, make_request
-from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import UrlScope
-from smartspider.core.runs.plan import Plan, RunLimits
+from smartspider.core.runs.plan import Plan, RetryPolicy, RunLimits
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.answer_reader import AnswerReader

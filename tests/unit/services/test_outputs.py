@@ -14,7 +14,7 @@ import pytest
 
 from smartspider.core.errors import RequestInvalid, StoreUnavailable
 from smartspider.core.items.columns import TableColumn
-from smartspider.core.requests.fingerprint import content_fingerprint
+from smartspider.core.requests.request import content_fingerprint
 from smartspider.interfaces.output import OutputOptions
 from smartspider.services.results.outputs import ENVELOPE, write_outputs
 from smartspider.store.results.rows import StoredItem

@@ -13,10 +13,9 @@ from smartspider.core.errors import TaskInvalid
 from smartspider.core.pages.rules import FollowRule, NextLinkPagination, ValueRule
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import Extras, make_request
-from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import TrapGuards
 from smartspider.core.requests.urls import CanonicalRules
-from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RunLimits
+from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, RunLimits
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task, read_document
 

@@ -16,7 +16,7 @@ import pytest
 from smartspider.backends.sqlite.dedup import FOLDER, FolderBloomFilter
 from smartspider.cli.runs import rendering
 from smartspider.core.errors import SettingInvalid
-from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.requests.request import fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.dedup.ledger import DedupLedger
 from smartspider.dedup.memory import RecentSet

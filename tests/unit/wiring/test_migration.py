@@ -23,10 +23,9 @@ from smartspider.core.logs import LogLine
 from smartspider.installation.settings import Settings
 from smartspider.store.logs.terms import LogFilter
 from smartspider.wiring.cluster import open_cluster
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.folder import check_not_moved, open_folder
 from smartspider.wiring.migration import migration
 from smartspider.wiring.migration.checks import MigrationRequest
-from smartspider.wiring.migration.moved_folder import check_not_moved
 from smartspider_testing.servers import PostgresServer, RedisServer
 
 ROWS = 12

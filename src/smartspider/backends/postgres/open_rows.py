@@ -9,7 +9,6 @@ from typing import Any
 from smartspider.backends.postgres import workers as presence
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.frontier_updates import SQL
-from smartspider.core.capabilities import decode_capabilities
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.updates import (
     HostRow,
@@ -19,7 +18,7 @@ from smartspider.core.frontier.updates import (
     RunControl,
     RunLoad,
 )
-from smartspider.core.runs.run import run_of
+from smartspider.core.runs.run import decode_capabilities, run_of
 from smartspider.store import events as event_log
 from smartspider.store.database import Connection, Row, rows
 from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.core.capabilities import encode_capabilities
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
-from smartspider.core.runs.run import run_of
+from smartspider.core.runs.run import encode_capabilities, run_of
 from smartspider.store.hosts.gates import registrable_domain
 
 BATCH = 500

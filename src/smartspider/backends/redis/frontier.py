@@ -19,13 +19,12 @@ from smartspider.backends.redis.calls import (
 from smartspider.backends.redis.leasing import CallLatency, Grant, LeaseCall, Leasing
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.backends.redis.update_sender import UpdateSender
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, StoreUnavailable
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import FencingToken, GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate, OpenRequest, QueuePosition, ReturnedLease
 from smartspider.core.requests.politeness import PERMIT_AHEAD_S
-from smartspider.core.runs.run import run_of
+from smartspider.core.runs.run import HTTP_ONLY, run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.open_rows import HostHolds, OpenRows, WorkerMembership

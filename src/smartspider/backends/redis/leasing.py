@@ -10,10 +10,9 @@ import msgspec
 from smartspider.backends.redis.calls import ids
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.backends.weighted_turns import WeightedTurns
-from smartspider.core.capabilities import HTTP_ONLY, encode_capabilities
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.frontier.lease import FencingToken, SendWindow
-from smartspider.core.runs.run import run_of
+from smartspider.core.runs.run import HTTP_ONLY, encode_capabilities, run_of
 from smartspider.interfaces.clock import Clock
 
 ROUNDS = 3

@@ -1,4 +1,8 @@
-"""The connection to the data folder: transactions, time and errors."""
+"""The connection to the data folder: transactions, store time and errors.
+
+Store time is the monotonic clock of the machine plus a shift kept in the store: it never goes back and is the
+same for every process, whatever happens to the wall clock.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,12 @@ from typing import Any, TypeVar
 
 import apsw
 
-from smartspider.backends.sqlite import move_marker, store_time
+from smartspider.backends.sqlite import move_marker
 from smartspider.backends.sqlite.frontier_updates import SqliteFrontierUpdates
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.interfaces.clock import Clock
-from smartspider.store.database import Connection, HostIdCache, Row, rows
+from smartspider.store import statements
+from smartspider.store.database import Connection, HostIdCache, Row, one, rows
 
 FILE = "smartspider.db"
 BUSY_WAIT_MS = 2
@@ -106,7 +111,7 @@ class SqliteDatabase:
 
     def _timed(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
         def timed(connection: Connection) -> T:
-            self._shift = store_time.follow(connection, self.clock.now(), self.clock.monotonic())
+            self._shift = follow_wall_clock(connection, self.clock.now(), self.clock.monotonic())
             return work(connection)
 
         return timed
@@ -205,3 +210,27 @@ def translated(folder: Path) -> Iterator[None]:
             f"the data folder {folder} cannot be used: {error}",
             hint="check that it exists, is writable and is on a local disk",
         ) from error
+
+
+SQL = statements.load("sql/store_time.sql", __package__)
+
+JUMP_S = 1.0
+"""Store time follows the wall clock if that is ahead by more than this."""
+
+
+def follow_wall_clock(connection: Connection, wall: float, monotonic: float) -> float:
+    """Return the shift of this transaction.
+
+    If the wall clock was set forward, or the machine slept, all due times move along: no gap between two
+    requests becomes shorter, and no living worker loses a lease.
+    """
+    shift = float(one(connection, SQL.shift))
+    ahead_s = wall - monotonic - shift
+    if ahead_s <= JUMP_S:
+        return shift
+    if monotonic + shift >= one(connection, SQL.last_moment):  # otherwise the machine's clock has restarted
+        for move in (SQL.move_hosts, SQL.move_leases, SQL.move_later, SQL.move_runs):
+            connection.execute(move, (ahead_s,))
+    connection.execute(SQL.open_lanes)
+    connection.execute(SQL.set_shift, (shift + ahead_s,))
+    return shift + ahead_s

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import apsw
 import msgspec
 
-from smartspider.backends.sqlite import store_time
+from smartspider.backends.sqlite import database
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, translated
 from smartspider.backends.sqlite.move_marker import (
     MoveMarker,
@@ -162,7 +162,9 @@ class FolderExport:
     def now(self, clock: Clock) -> float:
         """Return store time."""
         with translated(self.folder), self._connection:
-            shift = store_time.follow(SqliteConnection(self._connection), clock.now(), clock.monotonic())
+            shift = database.follow_wall_clock(
+                SqliteConnection(self._connection), clock.now(), clock.monotonic()
+            )
         return clock.monotonic() + shift
 
     def counts(self) -> dict[str, int]:

@@ -18,7 +18,6 @@ from smartspider.cli.terminal.output import count, join_names, print_json, print
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.engine.runtime import tune_process
-from smartspider.installation.addresses import address_policy
 from smartspider.installation.data_folder import (
     DataFolder,
     folder_of,
@@ -27,7 +26,7 @@ from smartspider.installation.data_folder import (
     runs_with_pending_output,
     task_lock,
 )
-from smartspider.installation.settings import Settings, read_settings
+from smartspider.installation.settings import Settings, address_policy, read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.diff import rows_of
@@ -38,8 +37,7 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model.task import Task
 from smartspider.wiring import fault_injection
 from smartspider.wiring.crawl_run import crawl_run
-from smartspider.wiring.folder import open_folder
-from smartspider.wiring.migration.moved_folder import check_folder_not_moved
+from smartspider.wiring.folder import check_folder_not_moved, open_folder
 from smartspider.wiring.processes.lifecycle import run_loop
 
 

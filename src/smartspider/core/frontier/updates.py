@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.requests.request import Request
-from smartspider.core.runs.run import RunState
+from smartspider.core.runs.run import HTTP_ONLY, RunState
 
 
 class QueuePosition(msgspec.Struct, frozen=True, gc=False):

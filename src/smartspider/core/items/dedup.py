@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from smartspider.core.pages.extraction import Item
-from smartspider.core.requests.fingerprint import content_fingerprint
+from smartspider.core.requests.request import content_fingerprint
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.core.items.recursion import call_deep
 from smartspider.core.pages.extraction import Item
+from smartspider.core.pages.nesting import call_deep
 
 Operator = Literal["eq", "ne", "lt", "le", "gt", "ge", "contains", "exists"]
 Path = tuple[str | int, ...]

@@ -1,4 +1,4 @@
-"""Protection of parsers against deeply nested HTML.
+"""Protection against deep nesting, of HTML and of values.
 
 An HTML parser scans the open elements at every `<div>`, so its time grows with tags times depth: half a
 megabyte of unclosed `<div>` takes most of a minute.
@@ -7,6 +7,9 @@ megabyte of unclosed `<div>` takes most of a minute.
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 PARSE_BUDGET = 400_000_000
 """Tags times depth that take about two seconds to parse."""
@@ -49,3 +52,22 @@ def _depth(html: bytes, enough: int) -> int:
             if deepest > enough:
                 break
     return deepest
+
+
+T = TypeVar("T")
+
+_DEEP = 20_000
+"""Enough frames for any value a worker can read; its own stack may have been shorter."""
+
+
+def call_deep(work: Callable[[Any], T], value: Any) -> T:
+    """Return `work(value)`; retry with a higher recursion limit if the value is nested too deep."""
+    try:
+        return work(value)
+    except RecursionError:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, _DEEP))
+        try:
+            return work(value)
+        finally:
+            sys.setrecursionlimit(before)

@@ -1,4 +1,4 @@
-"""The plan of a run: a compiled task."""
+"""The plan of a run: a compiled task with its limits, guards and retry policy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from smartspider.core.pages.rules import PagePlan
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.request import Request
-from smartspider.core.requests.retry_policy import RetryPolicy
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
+from smartspider.core.runs.tuning import Tuning, settings_of
+
+DEFAULT_ON_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 
 
 class RunLimits(msgspec.Struct, frozen=True):
@@ -35,6 +37,24 @@ class Guards(msgspec.Struct, frozen=True):
     """Finished requests before the failure rate applies."""
     pauses: bool = True
     """False: only publish an event and a log line."""
+
+
+class RetryPolicy(msgspec.Struct, frozen=True):
+    """Exponential back-off with full jitter."""
+
+    max_attempts: int = 4
+    backoff_s: float = 1.0
+    max_backoff_s: float = 300.0
+    on_status: frozenset[int] = DEFAULT_ON_STATUS
+
+    def is_exhausted(self, failures: int) -> bool:
+        """Return whether no attempt is left after `failures` failed ones."""
+        return failures >= self.max_attempts
+
+    def delay_s(self, failures: int, chance: float) -> float:
+        """Return the delay after the given number of failures; `chance` in [0, 1) is the jitter."""
+        ceiling = min(self.max_backoff_s, self.backoff_s * 2.0 ** min(failures - 1, 60))
+        return ceiling * chance
 
 
 class FetchPlan(msgspec.Struct, frozen=True):
@@ -85,3 +105,16 @@ class Plan(msgspec.Struct, frozen=True):
     def needs(self) -> frozenset[str]:
         """The capabilities a worker must have to lease requests of the run."""
         return frozenset({self.fetch.mode})
+
+    def tuned(self, tuning: Tuning) -> Plan:
+        """Return the plan with changed settings."""
+        settings = settings_of(tuning)
+        polite = {name: settings[name] for name in PolitenessPolicy.__struct_fields__ if name in settings}
+        limits = {name: settings[name] for name in RunLimits.__struct_fields__ if name in settings}
+        return msgspec.structs.replace(
+            self,
+            politeness=msgspec.structs.replace(self.politeness, **polite),
+            limits=msgspec.structs.replace(self.limits, **limits),
+            concurrency=settings.get("concurrency", self.concurrency),
+            weight=settings.get("priority", self.weight - 1) + 1,
+        )

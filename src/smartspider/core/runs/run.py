@@ -1,13 +1,15 @@
-"""Runs: states, transitions, counters and the ids of their rows."""
+"""Runs: states, transitions, counters, needed capabilities and the ids of their rows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
-from smartspider.core.capabilities import HTTP_ONLY
+HTTP_ONLY = frozenset({"http"})
+"""The capabilities (transports) that workers have and runs need by default."""
 
 RunState = Literal[
     "created", "queued", "running", "paused", "stopping", "stopped", "cancelled", "completed", "failed"
@@ -149,3 +151,13 @@ def end_id(run_id: int) -> int:
 def run_of(row_id: int) -> int:
     """Return the run of a row."""
     return row_id >> ROW_ID_BITS
+
+
+def encode_capabilities(names: Iterable[str]) -> str:
+    """Return the stored form: sorted names, separated by spaces."""
+    return " ".join(sorted(names))
+
+
+def decode_capabilities(text: str) -> frozenset[str]:
+    """Return the names of a stored form."""
+    return HTTP_ONLY if text == "http" else frozenset(text.split())

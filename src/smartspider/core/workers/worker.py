@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from smartspider.core.capabilities import HTTP_ONLY
+from smartspider.core.runs.run import HTTP_ONLY
 
 
 class WorkerRegistration(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.redaction import without_userinfo
-from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.requests.request import fingerprint
 from smartspider.core.requests.scope import url_refusal
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, origin_of
 from smartspider.core.runs.plan import Plan

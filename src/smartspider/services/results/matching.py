@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.requests.fingerprint import content_fingerprint
+from smartspider.core.requests.request import content_fingerprint
 from smartspider.store.results.rows import StoredItem
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import msgspec
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.redaction import without_userinfo
-from smartspider.core.requests.fingerprint import content_fingerprint
+from smartspider.core.requests.request import content_fingerprint
 from smartspider.interfaces.output import PLAIN, Output, OutputFactory, OutputOptions
 from smartspider.outputs.file_output import FileOutput
 from smartspider.outputs.files import COMPRESSIONS, StreamedFile, check_target, compression_of

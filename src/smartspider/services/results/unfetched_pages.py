@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from smartspider.core.requests.fingerprint import fingerprint
+from smartspider.core.requests.request import fingerprint
 from smartspider.core.requests.urls import CanonicalRules, canonical_url
 from smartspider.core.runs.run import Run
 from smartspider.store.runs.records import UrlRecord

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.capabilities import decode_capabilities, encode_capabilities
+from smartspider.core.runs.run import decode_capabilities, encode_capabilities
 from smartspider.core.workers.worker import WorkerHealth, WorkerRecord, WorkerRegistration
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.store import audit, statements

@@ -10,7 +10,7 @@ import msgspec
 
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.items.filters import Condition, RowFilter, parse_path, row_filter, row_reader
-from smartspider.core.items.recursion import call_deep
+from smartspider.core.pages.nesting import call_deep
 from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database
 from smartspider.store.results import rows as stored_rows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from smartspider.core import failpoints
-from smartspider.core.capabilities import encode_capabilities
 from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import (
+    encode_capabilities,
     first_id,
 )
 from smartspider.core.tasks import TaskSpec, TaskVersion

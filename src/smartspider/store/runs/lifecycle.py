@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smartspider.core.capabilities import decode_capabilities
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs.run import (
@@ -13,6 +12,7 @@ from smartspider.core.runs.run import (
     Run,
     RunState,
     can_transition,
+    decode_capabilities,
     end_id,
     first_id,
 )

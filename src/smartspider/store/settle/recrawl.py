@@ -11,9 +11,8 @@ import msgspec
 
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState, Validators
 from smartspider.core.pages.extraction import Item
-from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.core.requests.recrawl import LastVisit, PageVersion, is_recrawl_skip
-from smartspider.core.requests.request import Request
+from smartspider.core.requests.request import Request, content_fingerprint
 from smartspider.core.runs.plan import Plan
 from smartspider.store import statements
 from smartspider.store.database import Connection, row

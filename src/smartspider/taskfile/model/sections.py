@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, Tag
 
-from smartspider.core.requests.retry_policy import DEFAULT_ON_STATUS
+from smartspider.core.runs.plan import DEFAULT_ON_STATUS
 from smartspider.taskfile.model.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
 from smartspider.taskfile.model.values import (
     Count,

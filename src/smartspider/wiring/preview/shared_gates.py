@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import msgspec
 
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.requests.politeness import WINDOW_MIN_S, PolitenessPolicy
+from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.installation.installation import Installation, Permits
 from smartspider.interfaces.frontier import Frontier
 

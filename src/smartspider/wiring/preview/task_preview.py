@@ -25,9 +25,8 @@ from smartspider.core.runs.run import LIMIT
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.retry_or_close import Reading
-from smartspider.installation.addresses import address_policy, server_policy
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings
+from smartspider.installation.settings import Settings, address_policy, server_policy
 from smartspider.interfaces.extractor import Extractor
 from smartspider.services.plans import plan_columns
 from smartspider.services.preview.preview import (

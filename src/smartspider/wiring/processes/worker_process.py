@@ -21,9 +21,8 @@ from smartspider.engine.context import DRAIN_S, RENEW_S, WorkerOptions
 from smartspider.engine.outage import OutageRetry
 from smartspider.engine.runtime import tune_process
 from smartspider.engine.worker import Worker
-from smartspider.installation.addresses import address_policy
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import read_settings
+from smartspider.installation.settings import address_policy, read_settings
 from smartspider.services.plans import run_plan
 from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers

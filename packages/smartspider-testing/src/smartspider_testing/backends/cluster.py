@@ -13,9 +13,9 @@ from smartspider.backends.postgres.workers import PostgresMembership, PostgresWo
 from smartspider.backends.redis.calls import BATCH
 from smartspider.backends.redis.demand import RedisDemand
 from smartspider.backends.redis.frontier import RedisFrontier
-from smartspider.core.capabilities import HTTP_ONLY
 from smartspider.core.frontier.lease import LeaseBatch
 from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.ledger import SettleReport
 from smartspider_testing.backends.inline_keeper import InlineKeeper, settable_shards

@@ -9,9 +9,8 @@ import msgspec
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, Settlement, Validators
 from smartspider.core.pages.extraction import Item
-from smartspider.core.requests.fingerprint import content_fingerprint
 from smartspider.core.requests.recrawl import PageVersion, RecrawlPolicy
-from smartspider.core.requests.request import Request
+from smartspider.core.requests.request import Request, content_fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider_testing.contracts.actions import plan_of, settle, take, take_one
