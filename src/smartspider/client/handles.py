@@ -15,9 +15,10 @@ from smartspider.client.remote import task_bytes
 from smartspider.client.rows import PAGE, Results, all_of
 from smartspider.core.errors import Conflict
 from smartspider.core.runs.run import FINISHED, RunState
+from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.table import AllOperations
 from smartspider.operations.tasks import TaskText
-from smartspider.views.arguments import LogArguments, TuningArguments
+from smartspider.views.arguments import LogArguments
 from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
@@ -119,7 +120,7 @@ class RunHandle:
         again = await self._client.retry_run(self.id, which=which)
         return RunHandle(self._client, again.run_id, again.task_id)
 
-    async def tune(self, **knobs: Unpack[TuningArguments]) -> TunedView:
+    async def tune(self, **knobs: Unpack[Tuning]) -> TunedView:
         """Change settings while the run is active; settings that are not named are kept."""
         return await self._client.tune_run(self.id, **knobs)
 
@@ -168,7 +169,7 @@ class TaskHandle:
         *,
         version: int | None = None,
         overlap: bool | None = None,
-        tuning: TuningArguments | None = None,
+        tuning: Tuning | None = None,
         idempotency_key: str | None = None,
     ) -> RunHandle:
         """Start a run of the newest version, or of `version`."""

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Unpack
 
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import RunState
+from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.operation import Body, Operations, Replay, operation
 from smartspider.services.inputs import parse_id
-from smartspider.views.arguments import TuningArguments
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, IdempotencyKey, Limit, Param, RunId, TaskId, body, query
 from smartspider.views.runs import (
@@ -123,7 +123,7 @@ class RunOperations(Operations):
         answer="The previous and current values",
         body=Body("Knobs", model="smartspider.taskfile.model.tuning:Knobs"),
     )
-    async def tune_run(self, run_id: RunId, **tuning: Unpack[TuningArguments]) -> TunedView:
+    async def tune_run(self, run_id: RunId, **tuning: Unpack[Tuning]) -> TunedView:
         """Change concurrency, delay, rate, requests per host, priority or limits. Omitted settings stay
         unchanged.
         """
@@ -297,7 +297,7 @@ class TaskRunOperations(Operations):
             ),
         ] = None,
         tuning: Annotated[
-            TuningArguments | None,
+            Tuning | None,
             body("Settings that differ from the task.", wire_from="smartspider.taskfile.model.tuning:Knobs"),
         ] = None,
         idempotency_key: IdempotencyKey = None,
@@ -308,9 +308,7 @@ class TaskRunOperations(Operations):
         from smartspider.services.runs.tuning import parse_tuning
         from smartspider.services.tasks.tasks import find_task
 
-        options = StartOptions(
-            version=version, overlap=bool(overlap), tuning=parse_tuning(tuning or TuningArguments())
-        )
+        options = StartOptions(version=version, overlap=bool(overlap), tuning=parse_tuning(tuning or {}))
         task = await find_task(self.installation, task_id)
         return await runs.get_begun(
             self.installation, await start_run(self.installation, self.principal, task, options)

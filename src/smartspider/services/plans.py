@@ -11,7 +11,7 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
-from smartspider.core.runs.tuning import Tuning, apply_tuning
+from smartspider.core.runs.tuning import Tuning
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.pipeline import Pipeline
@@ -31,7 +31,7 @@ def run_plan(run: Run) -> Plan:
 
 def with_tuning(plan: Plan, run: Run) -> Plan:
     """Apply the current tuning of a run to its plan."""
-    return plan if run.tuning is None else apply_tuning(plan, msgspec.json.decode(run.tuning, type=Tuning))
+    return plan if run.tuning is None else plan.tuned(msgspec.json.decode(run.tuning, type=Tuning))
 
 
 class CompiledPlan(msgspec.Struct, frozen=True):

@@ -13,27 +13,6 @@ MAX_CONDITIONS = 10
 _FINITE = {"allow_inf_nan": False}
 
 
-class LimitArguments(TypedDict, total=False):
-    """Limits of a run; None removes a limit."""
-
-    max_pages: int | None
-    max_items: int | None
-    max_depth: int | None
-    max_duration_s: float | None
-    max_errors: int | None
-
-
-class TuningArguments(TypedDict, total=False):
-    """Settings of a run to change while it runs; others stay. `rate_per_s` None removes the rate."""
-
-    concurrency: int
-    delay_s: float
-    rate_per_s: float | None
-    per_host: int
-    priority: int
-    limits: LimitArguments
-
-
 class ScheduleArguments(TypedDict, total=False):
     """When a schedule is due: one of `cron`, `every_s` and `at`; and its policies for late
     and failed runs.

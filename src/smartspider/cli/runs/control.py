@@ -11,7 +11,7 @@ from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import count, print_line, print_message, printed
 
 if TYPE_CHECKING:
-    from smartspider.views.arguments import TuningArguments
+    from smartspider.core.runs.tuning import Tuning
     from smartspider.views.runs import Retried, StallView, Started, TunedView
 
 RUN = click.argument("run_id", metavar="RUN")
@@ -123,7 +123,7 @@ def stall(run_id: str, target: Target) -> StallView:
     return target.run(lambda operations: operations.explain_stall(run_id))
 
 
-def parse_tuning(texts: Sequence[str]) -> TuningArguments:
+def parse_tuning(texts: Sequence[str]) -> Tuning:
     """Parse settings of a run such as `delay_s=1 limits.max_pages=100`.
 
     `none` and `null` remove a rate or a limit. Raises `RequestInvalid`.
@@ -131,10 +131,10 @@ def parse_tuning(texts: Sequence[str]) -> TuningArguments:
     from difflib import get_close_matches
 
     from smartspider.core.errors import RequestInvalid
-    from smartspider.views.arguments import LimitArguments, TuningArguments
+    from smartspider.core.runs.tuning import LimitTuning, Tuning
 
-    limit_names = LimitArguments.__annotations__
-    names = [name for name in TuningArguments.__annotations__ if name != "limits"]
+    limit_names = LimitTuning.__annotations__
+    names = [name for name in Tuning.__annotations__ if name != "limits"]
     names += [f"{LIMITS}{name}" for name in limit_names]
     tuning: dict[str, Any] = {}
     limits: dict[str, Any] = {}
@@ -149,7 +149,7 @@ def parse_tuning(texts: Sequence[str]) -> TuningArguments:
             hint = f"did you mean {near[0]!r}?" if near else f"valid settings: {', '.join(names)}"
             raise RequestInvalid(f"unknown setting {name[:60]!r} of a run", hint=hint)
         (limits if name.startswith(LIMITS) else tuning)[name.removeprefix(LIMITS)] = _number(name, value)
-    return cast("TuningArguments", tuning | ({"limits": limits} if limits else {}))
+    return cast("Tuning", tuning | ({"limits": limits} if limits else {}))
 
 
 def _number(name: str, text: str) -> Any:

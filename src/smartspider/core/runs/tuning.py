@@ -1,65 +1,41 @@
-"""Tuning: settings of a run that can be changed while it runs."""
+"""Tuning: settings of a run that can be changed while it runs.
+
+One shape for every place a change passes: keywords of the client, JSON of the API, and the stored row.
+"""
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-import msgspec
-from msgspec import UNSET, UnsetType
-
-from smartspider.core.runs.plan import Plan, RunLimits
-
-T = TypeVar("T", bound=msgspec.Struct)
+from typing import Any, TypedDict
 
 
-class LimitTuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Limits to change; None removes a limit, unset ones stay."""
+class LimitTuning(TypedDict, total=False):
+    """Limits to change; None removes a limit."""
 
-    max_pages: int | UnsetType | None = UNSET
-    max_items: int | UnsetType | None = UNSET
-    max_depth: int | UnsetType | None = UNSET
-    max_duration_s: float | UnsetType | None = UNSET
-    max_errors: int | UnsetType | None = UNSET
-
-
-class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Settings to change; unset ones stay. `rate_per_s` None removes the rate."""
-
-    concurrency: int | UnsetType = UNSET
-    delay_s: float | UnsetType = UNSET
-    rate_per_s: float | UnsetType | None = UNSET
-    per_host: int | UnsetType = UNSET
-    priority: int | UnsetType = UNSET
-    limits: LimitTuning = LimitTuning()
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether nothing is set."""
-        return self == Tuning()
-
-    def merged_onto(self, older: Tuning) -> Tuning:
-        """Return `older` with the settings of this tuning applied."""
-        limits = _merged(older.limits, self.limits)
-        return msgspec.structs.replace(_merged(older, self), limits=limits)
+    max_pages: int | None
+    max_items: int | None
+    max_depth: int | None
+    max_duration_s: float | None
+    max_errors: int | None
 
 
-def apply_tuning(plan: Plan, tuning: Tuning) -> Plan:
-    """Return the plan with the tuning applied."""
-    polite, limits = plan.politeness, plan.limits
-    return msgspec.structs.replace(
-        plan,
-        politeness=msgspec.structs.replace(
-            polite, **_set_fields(tuning, "delay_s", "rate_per_s", "per_host")
-        ),
-        limits=msgspec.structs.replace(limits, **_set_fields(tuning.limits, *RunLimits.__struct_fields__)),
-        concurrency=plan.concurrency if tuning.concurrency is UNSET else tuning.concurrency,
-        weight=plan.weight if tuning.priority is UNSET else tuning.priority + 1,
-    )
+class Tuning(TypedDict, total=False):
+    """Settings to change; omitted ones stay. `rate_per_s` None removes the rate."""
+
+    concurrency: int
+    delay_s: float
+    rate_per_s: float | None
+    per_host: int
+    priority: int
+    limits: LimitTuning
 
 
-def _set_fields(of: msgspec.Struct, *names: str) -> dict[str, object]:
-    return {name: getattr(of, name) for name in names if getattr(of, name) is not UNSET}
+def settings_of(tuning: Tuning) -> dict[str, Any]:
+    """Return the settings of a tuning by name, limits included."""
+    own = {name: value for name, value in tuning.items() if name != "limits"}
+    return {**own, **tuning.get("limits", {})}
 
 
-def _merged(older: T, newer: T) -> T:
-    return msgspec.structs.replace(older, **_set_fields(newer, *newer.__struct_fields__))
+def merged(older: Tuning, newer: Tuning) -> Tuning:
+    """Return both tunings as one; the newer one wins."""
+    limits: LimitTuning = {**older.get("limits", {}), **newer.get("limits", {})}
+    return {**older, **newer, "limits": limits}

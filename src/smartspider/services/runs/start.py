@@ -9,7 +9,7 @@ from smartspider.core.errors import NotFound
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
-from smartspider.core.runs.tuning import Tuning
+from smartspider.core.runs.tuning import Tuning, settings_of
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
 from smartspider.services.plans import compile_plan
@@ -24,7 +24,7 @@ class StartOptions(msgspec.Struct, frozen=True):
     """Version of the task; None: the newest."""
     overlap: bool = False
     """Allow it while another run of the task is unfinished."""
-    tuning: Tuning = Tuning()
+    tuning: Tuning = {}
     started_by: str = ""
     """The trigger, such as a schedule, if it is not the principal."""
 
@@ -50,7 +50,7 @@ async def start_run(
         is_only=not options.overlap,
         started_by=options.started_by,
     )
-    if not options.tuning.is_empty:
+    if settings_of(options.tuning):
         run = await installation.store.tune(run.id, options.tuning, actor=principal.name)
     return run
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import cast
 
 import msgspec
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotAllowed, RequestInvalid
 from smartspider.core.runs.run import UNFINISHED, Run
-from smartspider.core.runs.tuning import Tuning
+from smartspider.core.runs.tuning import Tuning, settings_of
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import owned_run
 from smartspider.taskfile.load import parse_task
-from smartspider.views.arguments import TuningArguments
 from smartspider.views.runs import KnobsView, TunedView, Turned
 
 _tuning = msgspec.json.Decoder(Tuning)
@@ -24,14 +24,7 @@ def run_knobs(run: Run) -> KnobsView:
     knobs = _task_knobs(run.spec)
     if run.tuning is None:
         return knobs
-    tuning = _tuning.decode(run.tuning)
-    changed = {
-        name: value
-        for part in (tuning, tuning.limits)
-        for name in part.__struct_fields__
-        if name in KnobsView.__struct_fields__ and (value := getattr(part, name)) is not msgspec.UNSET
-    }
-    return msgspec.structs.replace(knobs, **changed)
+    return msgspec.structs.replace(knobs, **settings_of(_tuning.decode(run.tuning)))
 
 
 @lru_cache(maxsize=256)
@@ -53,15 +46,15 @@ def _task_knobs(spec: bytes) -> KnobsView:
     )
 
 
-def parse_tuning(arguments: TuningArguments) -> Tuning:
-    """Validate changed settings like the task file; raise `TaskInvalid`."""
+def parse_tuning(tuning: Tuning) -> Tuning:
+    """Validate changed settings by the bounds of the task file; raise `TaskInvalid`."""
     from pydantic import ValidationError
 
     from smartspider.taskfile.model.tuning import Knobs
     from smartspider.taskfile.problems import problems_from, task_invalid
 
     try:
-        return Knobs.model_validate(arguments).to_tuning()
+        return cast("Tuning", Knobs.model_validate(tuning).model_dump(exclude_unset=True))
     except ValidationError as error:
         raise task_invalid(problems_from(error)) from error
 
@@ -69,7 +62,7 @@ def parse_tuning(arguments: TuningArguments) -> Tuning:
 async def tune(installation: Installation, principal: Principal, run_id: int, tuning: Tuning) -> TunedView:
     """Change settings of an unfinished run; return what changed."""
     run = await owned_run(installation, principal, run_id)
-    if tuning.is_empty:
+    if not settings_of(tuning):
         raise RequestInvalid(
             "no setting specified", hint="specify one: concurrency, delay_s, rate_per_s, limits, ..."
         )

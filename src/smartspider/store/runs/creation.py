@@ -14,8 +14,9 @@ from smartspider.store import audit, events, statements, tasks
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates
+from smartspider.store.runs.tuning import encode_knobs
 from smartspider.store.settle import children, recrawl
-from smartspider.store.settle.run import encode_policies, encode_settings
+from smartspider.store.settle.run import encode_policies
 
 SQL = statements.load("runs.sql", __package__)
 
@@ -51,7 +52,7 @@ def create_run(
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
             *(
                 encode_policies(plan),
-                encode_settings(plan),
+                encode_knobs(plan),
                 started_by or actor,
                 encode_capabilities(plan.needs),
             ),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from smartspider.core.errors import NotAllowed, RequestInvalid
 from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import FINISHED
-from smartspider.core.runs.tuning import LimitTuning, Tuning
+from smartspider.core.runs.tuning import LimitTuning, Tuning, merged, settings_of
 from smartspider.store import audit, events
 from smartspider.store.database import Connection, row
 from smartspider.store.runs import lifecycle
@@ -26,7 +27,7 @@ def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
     """Change settings of a run, and write the changes to the audit log and the events. They apply from the
     next lease on.
     """
-    if tuning.is_empty:
+    if not settings_of(tuning):
         raise RequestInvalid("no setting specified", hint="name at least one, such as concurrency or delay_s")
     run = lifecycle.read_run(connection, run_id)
     if run.state in FINISHED:
@@ -35,15 +36,15 @@ def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
             hint="change the task and start another run of it",
         )
     task, older = _stored(connection, run_id)
-    merged = tuning.merged_onto(older)
-    was, is_now = _flat(older.merged_onto(task)), _flat(merged.merged_onto(task))
+    newer = merged(older, tuning)
+    was, is_now = task | settings_of(older), task | settings_of(newer)
     changed = {name: {"from": was[name], "to": is_now[name]} for name in was if was[name] != is_now[name]}
     if not changed:
         return
-    _write(connection, run_id, merged, is_now)
+    _write(connection, run_id, newer, is_now)
     connection.frontier.run_changed(run_id)
     audit.write(connection, now, actor, "run.tuned", f"run:{run_id}", **changed)
-    for what in _less_polite(_flat(task), was, is_now):
+    for what in _less_polite(task, was, is_now):
         audit.write(connection, now, actor, "politeness.overridden", f"run:{run_id}", what=what)
     events.write(connection, run_id, "run.tuned", {"changed": changed, "revision": run.revision + 1}, now)
     turned = lifecycle.read_run(connection, run_id)
@@ -51,51 +52,48 @@ def tune(connection: Connection, run_id: int, tuning: Tuning, now: float, actor:
         lifecycle.change_state(connection, run, "stopping", limit, now)
 
 
+def encode_knobs(plan: Plan) -> bytes:
+    """Encode all settings of a plan that can be changed."""
+    knobs = Tuning(
+        concurrency=plan.concurrency,
+        delay_s=plan.politeness.delay_s,
+        rate_per_s=plan.politeness.rate_per_s,
+        per_host=plan.politeness.per_host,
+        priority=plan.weight - 1,
+        limits=cast("LimitTuning", msgspec.structs.asdict(plan.limits)),
+    )
+    return msgspec.json.encode(knobs)
+
+
 def decode(stored: bytes) -> Tuning:
     """Decode stored settings."""
     return _tuning.decode(stored)
 
 
-def _stored(connection: Connection, run_id: int) -> tuple[Tuning, Tuning]:
+def _stored(connection: Connection, run_id: int) -> tuple[Settings, Tuning]:
     """Return all settings of the task, and those changed since."""
     found = row(connection, SQL.knobs, (run_id,))
     assert found is not None  # noqa: S101 - the run was read in this transaction
-    settings, tuning, *columns = found
-    older = Tuning() if tuning is None else decode(tuning)
-    return (_fallback(*columns) if settings is None else decode(settings)), older
+    knobs, tuning, *columns = found
+    settings = _fallback(*columns) if knobs is None else settings_of(decode(knobs))
+    return settings, {} if tuning is None else decode(tuning)
 
 
-def _fallback(  # noqa: PLR0917 - the columns of a row, in the order of the statement
-    concurrency: int,
-    weight: int,
-    delay_s: float,
-    per_host: int,
-    max_pages: int | None,
-    max_items: int | None,
-    max_duration_s: float | None,
-    max_errors: int | None,
-) -> Tuning:
+def _fallback(concurrency: int, weight: int, delay_s: float, per_host: int, *limits: Any) -> Settings:
     """Return the settings of a run whose stored ones were removed by fsck: its rate is part of its delay."""
-    limits = LimitTuning(
-        max_pages=max_pages,
-        max_items=max_items,
-        max_depth=None,
-        max_duration_s=max_duration_s,
-        max_errors=max_errors,
-    )
-    return Tuning(
-        concurrency=concurrency,
-        delay_s=delay_s,
-        rate_per_s=None,
-        per_host=per_host,
-        priority=weight - 1,
-        limits=limits,
-    )
-
-
-def _flat(tuning: Tuning) -> Settings:
-    settings = {name: getattr(tuning, name) for name in Tuning.__struct_fields__ if name != "limits"}
-    return settings | {name: getattr(tuning.limits, name) for name in LimitTuning.__struct_fields__}
+    max_pages, max_items, max_duration_s, max_errors = limits
+    return {
+        "concurrency": concurrency,
+        "delay_s": delay_s,
+        "rate_per_s": None,
+        "per_host": per_host,
+        "priority": weight - 1,
+        "max_pages": max_pages,
+        "max_items": max_items,
+        "max_depth": None,
+        "max_duration_s": max_duration_s,
+        "max_errors": max_errors,
+    }
 
 
 def _spacing_s(settings: Settings) -> float:

@@ -1,46 +1,45 @@
-"""Tuning of a run as users write it, with the bounds of the task file."""
+"""Validation of a tuning: each setting has the type, bounds and description of its key in the task file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
-from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.taskfile.model.forms import Section
-from smartspider.taskfile.model.sections import Limits
+from smartspider.taskfile.model.sections import Limits, Politeness
+from smartspider.taskfile.model.task import Task
+
+_SECTIONS: dict[str, type[Section]] = {
+    "concurrency": Task,
+    "delay_s": Politeness,
+    "rate_per_s": Politeness,
+    "per_host": Politeness,
+    "priority": Task,
+}
+"""The sections of the task file that hold the settings of a `Tuning`; limits are a section of their own."""
 
 
-class Knobs(Section):
+class _Tuned(Section):
     """Settings to change while a run is active. Omitted settings stay unchanged."""
 
-    # Pydantic records which keys were set, so that null can mean "none"; the defaults are never read.
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"concurrency": 4, "delay_s": 1.5, "limits": {"max_pages": 500}}]}
     )
 
-    concurrency: int = Field(default_factory=int, ge=1, le=10_000, description="Maximum concurrent requests.")
-    delay_s: float = Field(
-        default_factory=float, ge=0, le=86_400, description="Seconds between requests to a host."
-    )
-    rate_per_s: float | None = Field(
-        default=None, gt=0, le=100_000, description="Maximum requests per second and host; null: no rate."
-    )
-    per_host: int = Field(default_factory=int, ge=1, le=10_000, description="Concurrent requests per host.")
-    priority: int = Field(
-        default_factory=int,
-        ge=0,
-        le=1000,
-        description="Weight on hosts shared with other runs: n counts as n + 1.",
-    )
-    limits: Limits = Field(default=Limits(), description="Limits to change; null removes one.")
 
-    def to_tuning(self) -> Tuning:
-        """Return the keys that were set as a core value."""
-        own = _set_keys(self)
-        own.pop("limits", None)
-        return Tuning(**own, limits=LimitTuning(**_set_keys(self.limits)))
+def _field(name: str) -> Any:
+    # Pydantic records which keys were set, so that null can mean "none"; the default is never read.
+    found = _SECTIONS[name].model_fields[name]
+    note = "; null: no rate." if name == "rate_per_s" else "."
+    about = (found.description or "").rstrip(".") + note
+    return found.rebuild_annotation(), Field(default_factory=lambda: None, description=about)
 
 
-def _set_keys(section: Section) -> dict[str, Any]:
-    return {name: getattr(section, name) for name in section.model_fields_set}
+Knobs = create_model(
+    "Knobs",
+    __base__=_Tuned,
+    __doc__=_Tuned.__doc__,
+    **{name: _field(name) for name in _SECTIONS},
+    limits=(Limits, Field(default=Limits(), description="Limits to change; null removes one.")),
+)
