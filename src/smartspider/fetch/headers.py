@@ -14,8 +14,6 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.decompression import ACCEPT_ENCODING
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
-PROJECT_URL = "https://github.com/smartspider/smartspider"
-
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,*/*;q=0.8"
 _LANGUAGE = "en,*;q=0.5"
 
@@ -23,8 +21,9 @@ Headers = tuple[tuple[str, str], ...]
 
 
 def user_agent(contact: str | None = None) -> str:
-    """Return the user agent: product, version and contact."""
-    return f"{ROBOTS_TOKEN}/{__version__} (+{contact or PROJECT_URL})"
+    """Return the user agent: product, version and, if there is one, the contact."""
+    product = f"{ROBOTS_TOKEN}/{__version__}"
+    return f"{product} (+{contact})" if contact else product
 
 
 class HeaderPlan:

@@ -4,11 +4,11 @@ from typing import Any
 
 from smartspider import __version__
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.headers import PROJECT_URL, HeaderPlan, user_agent
+from smartspider.fetch.headers import HeaderPlan, user_agent
 
 
 def test_the_user_agent_says_who_we_are_and_whom_to_write_to() -> None:
-    assert user_agent() == f"SmartSpider/{__version__} (+{PROJECT_URL})"
+    assert user_agent() == f"SmartSpider/{__version__}"
     assert user_agent("mailto:me@example.com") == f"SmartSpider/{__version__} (+mailto:me@example.com)"
 
 
