@@ -14,16 +14,21 @@ from smartspider.api.default_hints import default_hint
 from smartspider.api.problems import MEDIA_TYPE
 from smartspider.views.problem import ProblemView
 
-HEAD_TIMEOUT_S = 15.0
-"""Timeout for the request line and the headers."""
-BODY_TIMEOUT_S = 120.0
-"""Timeout for a body."""
-WRITE_TIMEOUT_S = 120.0
-"""Timeout for a client that does not read its response."""
-MAX_HEAD_BYTES = 65_536
 MAX_CONNECTIONS = 10_000
 SPARE_FILES = 128
 """File descriptors reserved for the store, logs and previews."""
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Timeouts and sizes that one connection must keep, and the number of connections."""
+
+    head_timeout_s: float = 15.0
+    """Timeout for the request line and the headers."""
+    body_timeout_s: float = 120.0
+    write_timeout_s: float = 120.0
+    """Timeout for a client that does not read its response."""
+    max_head_bytes: int = 65_536
+    max_connections: int = MAX_CONNECTIONS
 
 
 class LimitedConnection(HttpToolsProtocol):
@@ -31,9 +36,9 @@ class LimitedConnection(HttpToolsProtocol):
     disconnected.
     """
 
-    def __init__(self, *args: Any, max_connections: int = MAX_CONNECTIONS, **options: Any) -> None:
+    def __init__(self, *args: Any, limits: ConnectionLimits = ConnectionLimits(), **options: Any) -> None:
         super().__init__(*args, **options)
-        self._max_connections = max_connections
+        self._limits = limits
         self._timeout: TimerHandle | None = None
         self._write_timeout: TimerHandle | None = None
         self._head: int | None = 0
@@ -44,10 +49,10 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent
         """Start the header timeout, or refuse the connection if there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > self._max_connections:
+        if len(self.connections) > self._limits.max_connections:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too_many", "too many connections")
         else:
-            self._set_timeout(HEAD_TIMEOUT_S)
+            self._set_timeout(self._limits.head_timeout_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timers."""
@@ -61,11 +66,12 @@ class LimitedConnection(HttpToolsProtocol):
             return
         if not self._is_receiving:
             self._is_receiving, self._head = True, 0
-            self._set_timeout(HEAD_TIMEOUT_S)
+            self._set_timeout(self._limits.head_timeout_s)
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
-        if self._head is not None and self._head > MAX_HEAD_BYTES and not self.transport.is_closing():
+        is_too_large = self._head is not None and self._head > self._limits.max_head_bytes
+        if is_too_large and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", "the headers are too large")
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -78,13 +84,13 @@ class LimitedConnection(HttpToolsProtocol):
         self._is_receiving = True
         self._head = self._head or 0
         if self._timeout is None:
-            self._set_timeout(HEAD_TIMEOUT_S)
+            self._set_timeout(self._limits.head_timeout_s)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Replace the header timeout by the body timeout."""
         self._head = None
-        self._set_timeout(BODY_TIMEOUT_S)
+        self._set_timeout(self._limits.body_timeout_s)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -102,7 +108,7 @@ class LimitedConnection(HttpToolsProtocol):
         """Start the write timeout."""
         super().pause_writing()
         self._cancel_write_timeout()
-        self._write_timeout = self.loop.call_later(WRITE_TIMEOUT_S, self.transport.abort)
+        self._write_timeout = self.loop.call_later(self._limits.write_timeout_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Cancel the write timeout."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import uvicorn
 
-from smartspider.api.connection_limits import LimitedConnection, raise_file_limit
+from smartspider.api.connection_limits import ConnectionLimits, LimitedConnection, raise_file_limit
 
 DATE_S = 1.0
 """Interval at which the Date header is updated."""
@@ -49,9 +49,14 @@ class ApiServer(uvicorn.Server):
         return nullcontext()
 
 
-def build_server(app: Any, **options: Any) -> ApiServer:
-    """Return a server for an app, without an access log and a Server header."""
-    protocol = partial(LimitedConnection, max_connections=raise_file_limit())
+def build_server(app: Any, limits: ConnectionLimits | None = None, **options: Any) -> ApiServer:
+    """Return a server for an app, without an access log and a Server header.
+
+    By default it accepts as many connections as the limit of open files allows.
+    """
+    protocol = partial(
+        LimitedConnection, limits=limits or ConnectionLimits(max_connections=raise_file_limit())
+    )
     return ApiServer(
         uvicorn.Config(
             app,

@@ -12,10 +12,12 @@ import msgspec
 import pytest
 from tests.unit.api.asking import Caller
 
-from smartspider.api import connection_limits, server
+from smartspider.api.connection_limits import ConnectionLimits
+from smartspider.api.server import build_server
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 AMOUNT = 50_000_000
+LARGE_HEADER = b"X: " + b"a" * (ConnectionLimits().max_head_bytes + 1)
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -35,8 +37,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def listening(serves: Any = app) -> AsyncIterator[int]:
-    made = server.build_server(serves, port=0, timeout_graceful_shutdown=1)
+async def listening(serves: Any = app, limits: ConnectionLimits | None = None) -> AsyncIterator[int]:
+    made = build_server(serves, limits, port=0, timeout_graceful_shutdown=1)
     task = asyncio.create_task(made.serve())
     while not made.started:  # noqa: ASYNC110 - it has no event for it
         await asyncio.sleep(0.001)
@@ -62,31 +64,28 @@ async def said(port: int, *pieces: bytes) -> bytes:
             await writer.wait_closed()
 
 
-async def test_who_does_not_finish_the_headers_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "HEAD_TIMEOUT_S", 0.05)
-    async with listening() as port:
+async def test_who_does_not_finish_the_headers_is_sent_away() -> None:
+    async with listening(limits=ConnectionLimits(head_timeout_s=0.05)) as port:
         assert (await said(port, HEAD)).startswith(b"HTTP/1.1 408 ")
         assert await said(port) == b"", "somebody who says nothing is told nothing"
 
 
-async def test_who_does_not_finish_the_second_request_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "HEAD_TIMEOUT_S", 0.2)
-    async with listening() as port:
+async def test_who_does_not_finish_the_second_request_is_sent_away() -> None:
+    async with listening(limits=ConnectionLimits(head_timeout_s=0.2)) as port:
         answers = await said(port, HEAD + b"\r\n" + HEAD)
         assert answers.count(b"HTTP/1.1 200 ") == 1
         assert answers.count(b"HTTP/1.1 408 ") == 1
 
 
-async def test_who_does_not_finish_the_body_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "BODY_TIMEOUT_S", 0.05)
-    async with listening() as port:
+async def test_who_does_not_finish_the_body_is_sent_away() -> None:
+    async with listening(limits=ConnectionLimits(body_timeout_s=0.05)) as port:
         answer = await said(port, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nfew")
         assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize(
     ("bytes_", "status"),
-    [(b"tea please\r\n\r\n", 400), (HEAD + b"X: " + b"a" * (connection_limits.MAX_HEAD_BYTES + 1), 431)],
+    [(b"tea please\r\n\r\n", 400), (HEAD + LARGE_HEADER, 431)],
 )
 async def test_who_is_sent_away_is_told_why_and_what_to_do(bytes_: bytes, status: int) -> None:
     async with listening() as port:
@@ -102,7 +101,7 @@ async def test_who_is_sent_away_is_told_why_and_what_to_do(bytes_: bytes, status
 
 async def test_headers_without_end_are_refused() -> None:
     async with listening() as port:
-        answer = await said(port, HEAD + b"X: " + b"a" * (connection_limits.MAX_HEAD_BYTES + 1))
+        answer = await said(port, HEAD + LARGE_HEADER)
         assert answer.startswith(b"HTTP/1.1 431 ")
         answer = await said(port, HEAD + b"Connection: close\r\nX: " + b"a" * 30_000 + b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200 ")
@@ -122,24 +121,22 @@ async def test_what_comes_after_a_body_is_no_header() -> None:
         assert b"authorization" not in answer
 
 
-async def test_who_reads_nothing_of_an_answer_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "WRITE_TIMEOUT_S", 0.05)
+async def test_who_reads_nothing_of_an_answer_is_sent_away() -> None:
     is_over = asyncio.Event()
 
     async def flood(scope: Any, receive: Any, send: Any) -> None:
         await app({**scope, "path": "/flood"}, receive, send)
         is_over.set()
 
-    async with listening(flood) as port:
+    async with listening(flood, ConnectionLimits(write_timeout_s=0.05)) as port:
         with closing(socket.create_connection(("127.0.0.1", port))) as client:
             client.sendall(HEAD + b"\r\n")
             async with asyncio.timeout(20):
                 await is_over.wait()
 
 
-async def test_more_connections_than_there_may_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "raise_file_limit", lambda: 2)
-    async with listening() as port:
+async def test_more_connections_than_there_may_be_are_refused() -> None:
+    async with listening(limits=ConnectionLimits(max_connections=2)) as port:
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         await asyncio.sleep(0)
         assert (await said(port)).startswith(b"HTTP/1.1 503 ")
