@@ -10,7 +10,13 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.watching import listening, new_run, receive, receive_all, refusal, until, watching
 
 from smartspider.operations.services import Services
-from smartspider.services.live import hub as hubs
+from smartspider.services.live.hub import HubLimits, LiveHub
+
+
+def limit_hub(services: Services, limits: HubLimits) -> None:
+    """Replace the hub before anybody watches."""
+    found = services.installation
+    services.hub = LiveHub(found.events, found.logs, limits)
 
 
 def numbers(messages: list[Any]) -> list[int]:
@@ -174,7 +180,7 @@ async def test_a_snapshot_comes_first_and_then_only_what_is_new(api: Caller, ser
 
 
 async def test_a_deleted_run_ends_its_streams(api: Caller, services: Services) -> None:
-    services.hub.keepalive_s = 0.05
+    limit_hub(services, HubLimits(keepalive_s=0.05))
     run = await new_run(services)
     async with listening(api, f"/api/runs/{run.id}/events?follow=true&after=1") as frames:
         await anext(frames)
@@ -184,11 +190,9 @@ async def test_a_deleted_run_ends_its_streams(api: Caller, services: Services) -
     assert found[-1]["data"]["data"]["state"] == "deleted"
 
 
-async def test_a_slow_watcher_loses_nothing_and_holds_little(
-    api: Caller, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_watcher_loses_nothing_and_holds_little(api: Caller, services: Services) -> None:
     """What it could not take in time it reads from the store."""
-    monkeypatch.setattr(hubs, "QUEUE_SIZE", 4)
+    limit_hub(services, HubLimits(queue_size=4))
     run = await new_run(services)
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         await receive(socket)
@@ -288,11 +292,9 @@ async def test_a_ticket_opens_a_stream_once(api: Caller, services: Services) -> 
     assert await refusal(api.with_token(None), path) == 401
 
 
-async def test_too_many_watchers_are_refused(
-    api: Caller, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_too_many_watchers_are_refused(api: Caller, services: Services) -> None:
     run = await new_run(services)
-    monkeypatch.setattr(hubs, "MAX_SUBSCRIBERS", 1)
+    limit_hub(services, HubLimits(max_subscribers=1))
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         await receive(socket)
         assert await refusal(api, f"/api/runs/{run.id}/events") == 429

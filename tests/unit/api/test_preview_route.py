@@ -18,7 +18,7 @@ from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.installation.settings import Settings
 from smartspider.operations.services import Services
 from smartspider.services.preview.preview import PageError, build_preview, require_public
-from smartspider.wiring.preview import previews
+from smartspider.wiring.preview.previews import PreviewLimits, Previews
 from smartspider_testing.sites.answers import page
 from smartspider_testing.sites.scripted import ScriptableSite
 
@@ -197,11 +197,10 @@ async def test_looks_share_the_gate_of_a_host(api: Caller, site: ScriptableSite)
 
 
 async def test_an_expression_that_never_ends_is_ended(
-    api: Caller, site: ScriptableSite, monkeypatch: pytest.MonkeyPatch
+    services: Services, api: Caller, site: ScriptableSite
 ) -> None:
     """And the API answers others meanwhile."""
-    monkeypatch.setattr(previews, "TIME_LIMIT_S", 2.0)
-    monkeypatch.setattr(previews, "GRACE_S", 0.5)
+    services.previews = Previews(services.installation, PreviewLimits(time_limit_s=2.0, grace_s=0.5))
     site.on("/long", page(f"<p>{'a' * 40}!</p>"))
     hostile = {"v": {"type": "regex", "expr": "(a+)+$"}}
     look = asyncio.create_task(api.post("/api/preview", {"url": site.url("/long"), "rules": hostile}))
@@ -211,8 +210,8 @@ async def test_an_expression_that_never_ends_is_ended(
     assert (await look).expect(422).json["code"] == "timeout"
 
 
-async def test_too_many_looks_are_sent_away(api: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(previews, "MAX_WAITING", 0)
+async def test_too_many_looks_are_sent_away(services: Services, api: Caller) -> None:
+    services.previews = Previews(services.installation, PreviewLimits(max_waiting=0))
     answer = (await api.post("/api/preview", {"url": "http://127.0.0.1:9/", "rules": "a"})).expect(429)
     assert int(answer.headers["Retry-After"]) > 0
 

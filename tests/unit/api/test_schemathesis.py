@@ -17,7 +17,7 @@ from smartspider.core.errors import NameNotResolved
 from smartspider.core.rate_limits import RateLimit
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.operations.services import Services
-from smartspider.wiring.preview import previews
+from smartspider.wiring.preview.previews import Previews
 
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
@@ -37,32 +37,39 @@ SETTLED = msgspec.structs.replace(SETTINGS, rate_limit=RateLimit(1e5, 1e5))
 
 
 @pytest.fixture
-async def filled(tmp_path: Path) -> AsyncIterator[Caller]:
-    """An API with something of everything, where workers and a keeper seem to be."""
+async def services(tmp_path: Path) -> AsyncIterator[Services]:
+    """Services where workers and a keeper seem to be."""
     async with open_services(tmp_path / "data", SETTLED) as services:
-        await _settle(services)
-        async with serving(services) as base, aiohttp.ClientSession() as session:
-            api = Caller(session, base, ADMIN_TOKEN)
-            (await api.post("/api/tasks", TASK)).expect(201)
-            (await api.post("/api/tasks/shop/start")).expect(202)
-            (await api.post("/api/runs/1/cancel")).expect(202)  # the events of a run that goes on do not end
-            (await api.post("/api/schedules", {"task_id": "1", "cron": "0 6 * * *"})).expect(201)
-            yield api
-
-
-async def _settle(services: Services) -> None:
-    await services.installation.frontier.join(WorkerRegistration("worker 0", "here", 1, "1", 8))
-    assert await services.installation.leadership.take("keeper", 3600.0) is not None
+        await services.installation.frontier.join(WorkerRegistration("worker 0", "here", 1, "1", 8))
+        assert await services.installation.leadership.take("keeper", 3600.0) is not None
+        yield services
 
 
 @pytest.fixture
-def far_from_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+async def filled(services: Services) -> AsyncIterator[Caller]:
+    """An API with something of everything."""
+    async with serving(services) as base, aiohttp.ClientSession() as session:
+        api = Caller(session, base, ADMIN_TOKEN)
+        (await api.post("/api/tasks", TASK)).expect(201)
+        (await api.post("/api/tasks/shop/start")).expect(202)
+        (await api.post("/api/runs/1/cancel")).expect(202)  # the events of a run that goes on do not end
+        (await api.post("/api/schedules", {"task_id": "1", "cron": "0 6 * * *"})).expect(201)
+        yield api
+
+
+class FarFromPages(Previews):
     """Previews begin a process each; what they do is tested elsewhere."""
 
-    async def nothing(_asked: Any) -> Any:
+    async def preview_task(self, spec: bytes, pages: int) -> Any:
         raise NameNotResolved("there is no such host")
 
-    monkeypatch.setattr(previews, "_answer", nothing)
+    async def preview_page(self, url: str, task: dict[str, Any]) -> Any:
+        raise NameNotResolved("there is no such host")
+
+
+@pytest.fixture
+def far_from_pages(services: Services) -> None:
+    services.previews = FarFromPages(services.installation)
 
 
 def _config(place: Path, known: dict[str, str]) -> Path:

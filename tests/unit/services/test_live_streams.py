@@ -13,7 +13,7 @@ import pytest
 
 from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder
-from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage
+from smartspider.services.live.hub import KEEPALIVE, HubLimits, LiveHub, StreamMessage
 from smartspider.services.live.streams import END, StreamOptions, follow_run
 from smartspider.wiring.folder import open_folder
 from smartspider_testing.contracts.actions import plan_of
@@ -90,7 +90,7 @@ async def test_a_run_that_ends_while_it_is_looked_at_is_told_to_the_end(folder: 
 
 async def test_a_quiet_stream_sends_keepalives(folder: DataFolder) -> None:
     run = await running(folder)
-    hub = LiveHub(folder.events, folder.logs, keepalive_s=0.01)
+    hub = LiveHub(folder.events, folder.logs, HubLimits(keepalive_s=0.01))
     known = len(await folder.events.of_run(run.id))
     async with (
         asyncio.timeout(5.0),

@@ -19,14 +19,20 @@ from smartspider.views.times import format_time
 
 CREATED = "run.created"
 POLL_S = 0.1
-QUEUE_SIZE = 256
-"""Messages queued for a subscriber; a slower one reads the rest from the store."""
-MAX_SUBSCRIBERS = 2_000
 BATCH = 1_000
-KEEPALIVE_S = 15.0
-"""Maximum silence of a stream."""
 PAUSE_S = 1.0
 """Pause after the store could not be read."""
+
+
+class HubLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of live streams."""
+
+    max_subscribers: int = 2_000
+    queue_size: int = 256
+    """Messages queued for a subscriber; a slower one reads the rest from the store."""
+    keepalive_s: float = 15.0
+    """Maximum silence of a stream."""
+
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(LiveEvent).decode
@@ -67,12 +73,10 @@ def event_message(event: RunEvent) -> StreamMessage:
 class Subscriber:
     """A bounded queue of messages for one reader."""
 
-    def __init__(
-        self, run_id: int | None, *, or_created: bool = False, keepalive_s: float = KEEPALIVE_S
-    ) -> None:
+    def __init__(self, run_id: int | None, limits: HubLimits, *, or_created: bool = False) -> None:
         self.run_id, self.or_created = run_id, or_created
-        self._keepalive_s = keepalive_s
-        self._queue: deque[StreamMessage] = deque(maxlen=QUEUE_SIZE)
+        self._keepalive_s = limits.keepalive_s
+        self._queue: deque[StreamMessage] = deque(maxlen=limits.queue_size)
         self._news = asyncio.Event()
         self._is_woken = self._is_closed = False
 
@@ -115,9 +119,8 @@ class Subscriber:
 class LiveHub:
     """Distributes events and log lines: one poll of the store serves all subscribers."""
 
-    def __init__(self, feed: EventFeed, logs: LogStore, *, keepalive_s: float = KEEPALIVE_S) -> None:
-        self._feed, self._logs = feed, logs
-        self.keepalive_s = keepalive_s
+    def __init__(self, feed: EventFeed, logs: LogStore, limits: HubLimits = HubLimits()) -> None:
+        self._feed, self._logs, self._limits = feed, logs, limits
         self._of_run: dict[int, set[Subscriber]] = {}
         self._of_created: set[Subscriber] = set()
         self._of_logs: set[Subscriber] = set()
@@ -131,7 +134,7 @@ class LiveHub:
     @contextmanager
     def subscribe_run(self, run_id: int | None, *, or_created: bool = False) -> Iterator[Subscriber]:
         """Subscribe to the events of a run; with `or_created` also to the creation of any run."""
-        subscriber = Subscriber(run_id, or_created=or_created, keepalive_s=self.keepalive_s)
+        subscriber = Subscriber(run_id, self._limits, or_created=or_created)
         groups = [self._of_run.setdefault(run_id, set())] if run_id is not None else []
         if or_created:
             groups.append(self._of_created)
@@ -145,13 +148,13 @@ class LiveHub:
     @contextmanager
     def subscribe_logs(self) -> Iterator[Subscriber]:
         """Subscribe to new log lines."""
-        subscriber = Subscriber(None, keepalive_s=self.keepalive_s)
+        subscriber = Subscriber(None, self._limits)
         with self._in(subscriber, self._of_logs):
             yield subscriber
 
     def check_room(self) -> None:
         """Raise `TooMany` if there are too many subscribers."""
-        if self._count >= MAX_SUBSCRIBERS:
+        if self._count >= self._limits.max_subscribers:
             raise TooMany(
                 "too many streams are open", retry_after_s=10.0, hint="close a stream, or try again later"
             )

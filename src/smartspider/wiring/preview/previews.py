@@ -25,21 +25,26 @@ if TYPE_CHECKING:
         PreviewRequest,
     )
 
-MAX_RUNNING = 2
-MAX_WAITING = 8
-TIME_LIMIT_S = 30.0
-GRACE_S = 3.0
-"""Extra time for a process that cannot stop by itself, because an expression does not end."""
-MAX_ANSWER_BYTES = 16 << 20
 RETRY_AFTER_S = 10.0
+
+
+class PreviewLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of previews: how many, how long and how large."""
+
+    max_running: int = 2
+    max_waiting: int = 8
+    time_limit_s: float = 30.0
+    grace_s: float = 3.0
+    """Extra time for a process that cannot stop by itself, because an expression does not end."""
+    max_answer_bytes: int = 16 << 20
 
 
 class Previews:
     """Previews of an installation, a bounded number at a time."""
 
-    def __init__(self, installation: Installation) -> None:
-        self._installation = installation
-        self._free = asyncio.Semaphore(MAX_RUNNING)
+    def __init__(self, installation: Installation, limits: PreviewLimits = PreviewLimits()) -> None:
+        self._installation, self._limits = installation, limits
+        self._free = asyncio.Semaphore(limits.max_running)
         self._waiting = 0
 
     async def preview_task(self, spec: bytes, pages: int) -> Preview:
@@ -60,18 +65,18 @@ class Previews:
         request = PreviewRequest(
             folder=str(self._installation.path),
             environment=_environment(self._installation.settings),
-            time_limit_s=TIME_LIMIT_S,
+            time_limit_s=self._limits.time_limit_s,
             **what,
         )
         async with self._turn():
-            answer = await _answer(request)
+            answer = await _answer(request, self._limits)
         if answer.error is not None:
             raise _error(answer.error)
         return answer
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        if self._waiting >= MAX_WAITING:
+        if self._waiting >= self._limits.max_waiting:
             raise errors.TooMany(
                 "too many previews are waiting already",
                 retry_after_s=RETRY_AFTER_S,
@@ -88,7 +93,7 @@ class Previews:
             self._free.release()
 
 
-async def _answer(request: PreviewRequest) -> PreviewAnswer:
+async def _answer(request: PreviewRequest, limits: PreviewLimits) -> PreviewAnswer:
     """Run a preview process; it is killed when it takes too long or its caller is cancelled."""
     from smartspider.wiring.preview.preview_process import PreviewAnswer, preview_timeout
 
@@ -100,8 +105,8 @@ async def _answer(request: PreviewRequest) -> PreviewAnswer:
         env={name: value for name, value in os.environ.items() if not name.startswith("SMARTSPIDER_")},
     )
     try:
-        async with asyncio.timeout(request.time_limit_s + GRACE_S):
-            output = await _communicate(process, msgspec.json.encode(request))
+        async with asyncio.timeout(request.time_limit_s + limits.grace_s):
+            output = await _communicate(process, msgspec.json.encode(request), limits.max_answer_bytes)
             await process.wait()
         return msgspec.json.decode(output, type=PreviewAnswer)
     except TimeoutError:
@@ -118,7 +123,7 @@ async def _answer(request: PreviewRequest) -> PreviewAnswer:
         await process.wait()
 
 
-async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> bytes:
+async def _communicate(process: asyncio.subprocess.Process, request: bytes, max_bytes: int) -> bytes:
     assert process.stdin is not None  # noqa: S101 - piped
     assert process.stdout is not None  # noqa: S101 - piped
     process.stdin.write(request)
@@ -126,7 +131,7 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> b
     output = bytearray()
     while piece := await process.stdout.read(1 << 16):
         output += piece
-        if len(output) > MAX_ANSWER_BYTES:
+        if len(output) > max_bytes:
             raise errors.TooLarge("the pages hold too much to preview", hint="preview fewer pages")
     return bytes(output)
 
