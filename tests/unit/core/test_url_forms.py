@@ -160,6 +160,54 @@ def test_the_canonical_form_sorts_the_query_and_drops_tracking(normal: str, cano
     assert canonical_url(normal) == canonical
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://h/中", "http://h/%e4%b8%ad"),
+        ("http://h/?q=中", "http://h/?q=%e4%b8%ad"),
+        ("http://h/?q=a+b", "http://h/?q=a%20b"),
+        ("http://h/?q=a b", "http://h/?q=a+b"),
+        ("http://h/~me", "http://h/%7eme"),
+        ("http://h/a,b(1)", "http://h/%61%2Cb%281%29"),
+        ("http://h/?ids[]=1|2", "http://h/?ids%5B%5D=1%7c2"),
+        ("http://h/?next=/a:b", "http://h/?next=%2Fa%3Ab"),
+        ("http://h/100%", "http://h/100%25"),
+        ("http://h/?a=%zz", "http://h/?a=%25zz"),
+        ("http://h/?utm%5Fsource=x&a=1", "http://h/?a=1"),
+    ],
+)
+def test_one_page_in_two_spellings_is_one_request(one: str, other: str) -> None:
+    first, second = normal_url(one), normal_url(other)
+    assert first is not None
+    assert second is not None
+    assert first != second
+    assert canonical_url(first) == canonical_url(second)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://h/a/b", "http://h/a%2Fb"),
+        ("http://h/a?b", "http://h/a%3Fb"),
+        ("http://h/a;b", "http://h/a%3Bb"),
+        ("http://h/a+b", "http://h/a%20b"),
+        ("http://h/?q=a+b", "http://h/?q=a%2Bb"),
+        ("http://h/?a=1&b=2", "http://h/?a=1%26b=2"),
+        ("http://h/?a=b", "http://h/?a%3Db"),
+        ("http://h/?a=%E4", "http://h/?a=%25E4"),
+        ("http://h/%2525", "http://h/%25"),
+        ("http://h/?q=%d6%d0", "http://h/?q=中"),
+        ("http://h/p?a", "http://h/p?a="),
+        ("http://h/A", "http://h/a"),
+    ],
+)
+def test_an_escaped_separator_is_another_request(one: str, other: str) -> None:
+    first, second = normal_url(one), normal_url(other)
+    assert first is not None
+    assert second is not None
+    assert canonical_url(first) != canonical_url(second)
+
+
 def test_ignored_parameters_are_dropped_by_their_exact_name() -> None:
     rules = CanonicalRules(ignore_params=frozenset({"sid"}))
     assert canonical_url("http://h/?sid=1&SID=2&b=3&sid", rules) == "http://h/?SID=2&b=3"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from string import ascii_letters, digits
 from typing import NamedTuple
 
 import ada_url
@@ -36,10 +38,13 @@ def normal_url(url: str, base: str | None = None) -> str | None:
 
 
 def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
-    """Return the form for comparison: query sorted, tracking and ignored parameters removed.
+    """Return the form for comparison: one spelling of escapes, query sorted, tracking and ignored parameters
+    removed.
 
     Takes a URL from `normal_url`. The URL that is fetched keeps its order and spelling.
     """
+    if "%" in normal:
+        normal = _spell_escapes(normal)
     mark = normal.find("?")
     if mark < 0:
         return normal
@@ -49,6 +54,39 @@ def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
     if len(kept) > 1:
         kept.sort()
     return f"{normal[:mark]}?{'&'.join(kept)}"
+
+
+def _spellings(plain: str, special: dict[str, str]) -> dict[str, str]:
+    """Return the canonical spelling of all escapes: the character itself if it is in `plain`, that of
+    `special`, or upper case. A stray percent sign is escaped.
+    """
+    table = {"%": "%25"}
+    for code in range(256):
+        escape = f"%{code:02X}"
+        canonical = chr(code) if chr(code) in plain else special.get(escape, escape)
+        for first in {escape[1], escape[1].lower()}:
+            for second in {escape[2], escape[2].lower()}:
+                table[f"%{first}{second}"] = canonical
+    return table
+
+
+# Characters that mean the same with and without escape. The parser leaves all of them as they are; those that
+# separate parts (`/`, `;`, `?`, and in a query `&`, `=`, `+`) have a meaning of their own.
+_SAME_ESCAPED = ascii_letters + digits + "-._~!$()*,:@[]|"
+_ESCAPE = re.compile("%(?:[0-9A-Fa-f]{2})?")
+_PATH_ESCAPES = _spellings(_SAME_ESCAPED + "'&=", {})
+_QUERY_ESCAPES = _spellings(_SAME_ESCAPED + "/?", {"%20": "+"})
+
+
+def _spell_escapes(normal: str) -> str:
+    """Return the URL with path and query escaped in one way: `%e4` and `%E4`, `%7E` and `~`, and in a query
+    `%20` and `+` are the same.
+    """
+    start = normal.find("/", 8)
+    path, mark, query = normal[start:].partition("?")
+    path = _ESCAPE.sub(lambda found: _PATH_ESCAPES[found[0]], path)
+    query = _ESCAPE.sub(lambda found: _QUERY_ESCAPES[found[0]], query)
+    return f"{normal[:start]}{path}{mark}{query}"
 
 
 def _is_ignored(part: str, rules: CanonicalRules) -> bool:
