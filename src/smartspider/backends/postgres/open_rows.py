@@ -22,8 +22,8 @@ from smartspider.core.runs.run import decode_capabilities, run_of
 from smartspider.store import events as event_log
 from smartspider.store.database import Connection, Row, rows
 from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER
-from smartspider.store.hosts import actions
-from smartspider.store.hosts.actions import Operator
+from smartspider.store.hosts import gates
+from smartspider.store.hosts.gates import Operator
 from smartspider.store.nodes import leadership
 from smartspider.store.requests import request_of
 
@@ -130,16 +130,16 @@ class PostgresOpenRows:
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
         """Send nothing to a host for some seconds. Return its new state."""
         return await self._act(
-            actor, lambda connection, by: actions.hold(connection, host, seconds, reason, by)
+            actor, lambda connection, by: gates.hold(connection, host, seconds, reason, by)
         )
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
         """End a hold and reset the adaptive delay. Return the new state of the host."""
-        return await self._act(actor, lambda connection, by: actions.resume(connection, host, by))
+        return await self._act(actor, lambda connection, by: gates.resume(connection, host, by))
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
         """Set the operator's delay. Return the new state of the host."""
-        return await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
+        return await self._act(actor, lambda connection, by: gates.slow(connection, host, delay_s, by))
 
     async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> HostRow:
         def work(connection: Connection) -> HostRow:

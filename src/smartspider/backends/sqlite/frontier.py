@@ -21,9 +21,8 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store import events
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import BURY_AFTER, CRASHED, SUSPECT_AFTER, QueueEntry
-from smartspider.store.hosts import actions
 from smartspider.store.hosts import gates as hosts
-from smartspider.store.hosts.actions import Operator
+from smartspider.store.hosts.gates import Operator
 from smartspider.store.nodes.workers import registration_values
 
 SQL = queue.SQL
@@ -181,15 +180,15 @@ class SqliteFrontier:
 
     async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
         """Send nothing to a host for some seconds."""
-        await self._act(actor, lambda connection, by: actions.hold(connection, host, seconds, reason, by))
+        await self._act(actor, lambda connection, by: hosts.hold(connection, host, seconds, reason, by))
 
     async def resume_host(self, host: str, *, actor: str | None = None) -> None:
         """End a hold at once."""
-        await self._act(actor, lambda connection, by: actions.resume(connection, host, by))
+        await self._act(actor, lambda connection, by: hosts.resume(connection, host, by))
 
     async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
         """Set the operator's delay of a host."""
-        await self._act(actor, lambda connection, by: actions.slow(connection, host, delay_s, by))
+        await self._act(actor, lambda connection, by: hosts.slow(connection, host, delay_s, by))
 
     async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> None:
         def work(connection: Connection) -> None:

@@ -13,13 +13,14 @@ from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Converter, require_short_text, type_name
-from smartspider.pipeline.steps.date_guess import guess_date, unknown_languages
 from smartspider.pipeline.steps.date_text import (
     ParsedDate,
+    guess_date,
     parse_absolute_date,
     parse_epoch,
     parse_relative_date,
     past_day,
+    unknown_languages,
 )
 
 _REMEMBERED = 4096
