@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider import __version__
 from smartspider.api import docs, problems, security
+from smartspider.api.limits import ApiLimits
 from smartspider.api.middleware import timing
 from smartspider.api.middleware.strict_parameters import make_strict
 from smartspider.api.openapi import document
@@ -23,7 +24,9 @@ from smartspider.operations.services import Services
 from smartspider.operations.table import OPERATIONS
 
 
-def create_app(services: Services, operations: tuple[Operation, ...] = OPERATIONS) -> FastAPI:
+def create_app(
+    services: Services, operations: tuple[Operation, ...] = OPERATIONS, limits: ApiLimits = ApiLimits()
+) -> FastAPI:
     """Create the API of an installation."""
     app = FastAPI(
         title="SmartSpider",
@@ -33,11 +36,11 @@ def create_app(services: Services, operations: tuple[Operation, ...] = OPERATION
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.services = services
+    app.state.services, app.state.limits = services, limits
     timing.install_inner(app)
     problems.install(app)
     app.add_middleware(IgnoreTrailingSlash)
-    security.install(app, services)
+    security.install(app, services, limits)
     timing.install_outer(app)
     # Added to the app itself: a nested router costs another search.
     app.router.routes += _routes_of_table() if operations is OPERATIONS else _build_routes(operations)

@@ -18,19 +18,15 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
 
-from smartspider.api.security import SignedIn, current_services
+from smartspider.api.limits import ApiLimits
+from smartspider.api.security import SignedIn, current_limits, current_services
 from smartspider.core.errors import Conflict, RequestInProgress, StoreUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.idempotency import IdempotencyClaim, claim_context
 from smartspider.operations.services import Services
-from smartspider.store.idempotency import CLAIM_TIMEOUT_S, LostResponse, StoredResponse
+from smartspider.store.idempotency import LostResponse, StoredResponse
 from smartspider.views.params import IdempotencyKey
 
-RENEW_S = CLAIM_TIMEOUT_S / 4
-WAIT_S = CLAIM_TIMEOUT_S + 1.0
-"""Time a repeated call waits for the first one. After it, the first one has answered, is still working, or is
-dead.
-"""
 POLL_S = 0.2
 MAX_KEPT_BYTES = 1_000_000
 KEPT_HEADERS = frozenset({"location", "etag", "content-type"})
@@ -44,8 +40,11 @@ Rebuild = Callable[[str], Awaitable[Response]]
 class KeyedCall:
     """A call with an Idempotency-Key."""
 
-    def __init__(self, services: Services, actor: str, key: str, digest: bytes, *, is_secret: bool) -> None:
+    def __init__(
+        self, services: Services, limits: ApiLimits, actor: str, key: str, digest: bytes, *, is_secret: bool
+    ) -> None:
         self._actor, self._key, self._digest, self._is_secret = actor, key, digest, is_secret
+        self._limits = limits
         self._store, self._clock = services.installation.idempotency, services.installation.clock
 
     async def answer(self, work: Work, rebuild: Rebuild | None) -> Response:
@@ -73,7 +72,7 @@ class KeyedCall:
         return response
 
     async def _claim(self) -> StoredResponse | LostResponse | IdempotencyClaim:
-        give_up_at = self._clock.monotonic() + WAIT_S
+        give_up_at = self._clock.monotonic() + self._limits.replay_wait_s
         while True:
             try:
                 return await self._store.claim(self._actor, self._key, self._digest)
@@ -88,7 +87,7 @@ class KeyedCall:
 
         async def renew() -> None:
             while True:
-                await self._clock.sleep(RENEW_S)
+                await self._clock.sleep(self._limits.claim_renewal_s)
                 with contextlib.suppress(StoreUnavailable):
                     await self._store.renew(claim)
 
@@ -121,7 +120,8 @@ def keyed_call(*, is_secret: bool) -> Callable[..., Awaitable[KeyedCall | None]]
     ) -> KeyedCall | None:
         if key is None:
             return None
-        return KeyedCall(services, principal.name, key, await _digest(request, services), is_secret=is_secret)
+        digest, limits = await _digest(request, services), current_limits(request)
+        return KeyedCall(services, limits, principal.name, key, digest, is_secret=is_secret)
 
     return call
 

@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
 from smartspider.api import ticket_masking
+from smartspider.api.limits import ApiLimits
 from smartspider.api.middleware.authentication import PRINCIPAL, Authentication
 from smartspider.api.middleware.body_limit import BodyLimit
 from smartspider.api.middleware.forwarded import Forwarded
@@ -21,11 +22,13 @@ from smartspider.services.access.authenticator import invalid_token
 bearer = HTTPBearer(auto_error=False, description="An API token, or the access token of a session.")
 
 
-def install(app: FastAPI, services: Services) -> None:
+def install(app: FastAPI, services: Services, limits: ApiLimits) -> None:
     """Add the security middleware. The last one added sees a request first."""
     settings = services.installation.settings
     ticket_masking.install()
-    app.add_middleware(Authentication, access=services.access, rate=settings.rate_limit)
+    app.add_middleware(
+        Authentication, access=services.access, rate=settings.rate_limit, recheck_s=limits.recheck_s
+    )
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(SecureHeaders)
     app.add_middleware(Forwarded, trusted=settings.trusted_proxies)
@@ -34,6 +37,11 @@ def install(app: FastAPI, services: Services) -> None:
 def current_services(connection: HTTPConnection) -> Services:
     """Return the services of the app."""
     return cast("Services", connection.app.state.services)
+
+
+def current_limits(connection: HTTPConnection) -> ApiLimits:
+    """Return the time limits of the app."""
+    return cast("ApiLimits", connection.app.state.limits)
 
 
 async def signed_in(connection: HTTPConnection, _documented: Annotated[object, Depends(bearer)]) -> Principal:

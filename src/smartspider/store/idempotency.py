@@ -58,7 +58,7 @@ def _place(claim: IdempotencyClaim) -> tuple[str, str, str]:
 class IdempotencyStore:
     """1. Of several requests of one actor with one key, one is processed. The others get its response, or
        `RequestInProgress` while there is none, or `Conflict` if they differ.
-    2. A request that was abandoned, or not renewed for `CLAIM_TIMEOUT_S`, can be processed again, unless
+    2. A request that was abandoned, or not renewed for `claim_timeout_s`, can be processed again, unless
        it has created something.
     3. Responses are stored for a day.
     4. Whatever is audited under a claim (`core.idempotency.claim_context`) is committed together with a
@@ -67,8 +67,8 @@ class IdempotencyStore:
     5. A process that lost its claim, to another one or to a stored response, can create nothing under it.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
+    def __init__(self, database: Database, *, claim_timeout_s: float = CLAIM_TIMEOUT_S) -> None:
+        self._db, self._claim_timeout_s = database, claim_timeout_s
 
     async def claim(
         self, actor: str, key: str, request: bytes
@@ -106,7 +106,7 @@ class IdempotencyStore:
 
         def work(connection: Connection) -> None:
             connection.execute(SQL.give_up, _place(claim))
-            connection.execute(SQL.lapse, (CLAIM_TIMEOUT_S, *_place(claim)))
+            connection.execute(SQL.lapse, (self._claim_timeout_s, *_place(claim)))
 
         await self._db.write(work)
 
@@ -127,7 +127,7 @@ class IdempotencyStore:
             return None
         before, created_at, status, headers, body = found
         age_s = self._db.now() - created_at
-        is_silent = status is None and age_s >= CLAIM_TIMEOUT_S
+        is_silent = status is None and age_s >= self._claim_timeout_s
         if age_s >= RESPONSE_TTL_S or (is_silent and body is None):
             return None
         if before != request:

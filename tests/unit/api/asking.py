@@ -14,6 +14,7 @@ import uvicorn
 from tests.unit.quick_passwords import quick_passwords
 
 from smartspider.api.app import create_app
+from smartspider.api.limits import ApiLimits
 from smartspider.installation.settings import Settings
 from smartspider.operations.operation import Operation
 from smartspider.operations.services import Services
@@ -75,10 +76,12 @@ async def open_services(path: Path, settings: Settings) -> AsyncIterator[Service
 
 
 @asynccontextmanager
-async def serving(services: Services, operations: tuple[Operation, ...] = OPERATIONS) -> AsyncIterator[str]:
+async def serving(
+    services: Services, operations: tuple[Operation, ...] = OPERATIONS, limits: ApiLimits = ApiLimits()
+) -> AsyncIterator[str]:
     """The API on a free port; its address."""
     config = uvicorn.Config(
-        create_app(services, operations),
+        create_app(services, operations, limits),
         port=0,
         log_config=None,
         lifespan="on",

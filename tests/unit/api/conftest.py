@@ -9,7 +9,14 @@ import aiohttp
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
+from smartspider.api.limits import ApiLimits
 from smartspider.operations.services import Services
+
+
+@pytest.fixture
+def limits() -> ApiLimits:
+    """The limits of the API; tests parametrize it to have others."""
+    return ApiLimits()
 
 
 @pytest.fixture
@@ -19,7 +26,7 @@ async def services(tmp_path: Path) -> AsyncIterator[Services]:
 
 
 @pytest.fixture
-async def api(services: Services) -> AsyncIterator[Caller]:
+async def api(services: Services, limits: ApiLimits) -> AsyncIterator[Caller]:
     """The admin, at a running API."""
-    async with serving(services) as base, aiohttp.ClientSession() as session:
+    async with serving(services, limits=limits) as base, aiohttp.ClientSession() as session:
         yield Caller(session, base, ADMIN_TOKEN)

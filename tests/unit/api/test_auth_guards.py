@@ -12,7 +12,7 @@ import pytest
 from tests.unit.api.asking import Caller
 from tests.unit.api.doors import PASSWORD, add_user, api_with, make_token, sign_in
 
-from smartspider.api.middleware import authentication
+from smartspider.api.limits import ApiLimits
 from smartspider.installation.keys import FILE
 from smartspider.operations.services import Services
 from smartspider.services.access.sign_in import OF_ADDRESS
@@ -211,12 +211,12 @@ async def test_no_secret_leaves(services: Services, api: Caller, caplog: pytest.
         assert secret not in caplog.text, secret[:8]
 
 
+@pytest.mark.parametrize("limits", [ApiLimits(recheck_s=0.05)])
 @pytest.mark.parametrize("kind", ["token", "session"])
 async def test_who_watches_is_sent_away_when_they_are_let_in_no_more(
-    services: Services, api: Caller, monkeypatch: pytest.MonkeyPatch, kind: str
+    services: Services, api: Caller, kind: str
 ) -> None:
     """Over a WebSocket and over server-sent events."""
-    monkeypatch.setattr(authentication, "RECHECK_S", 0.05)
     await add_user(services)
     token = await make_token(services, "watcher", "viewer") if kind == "token" else None
     watcher = api.with_token(token or (await sign_in(api))["access_token"])

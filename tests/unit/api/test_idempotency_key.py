@@ -12,17 +12,30 @@ import apsw
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, Caller, serving
 
-from smartspider.api import idempotency
+from smartspider.api.idempotency import POLL_S
+from smartspider.api.limits import ApiLimits
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import Conflict
+from smartspider.core.idempotency import IdempotencyClaim
 from smartspider.operations.operation import Operations, Replay, operation, operations_of
 from smartspider.operations.services import Services
-from smartspider.store.idempotency import IdempotencyStore
+from smartspider.store.idempotency import IdempotencyStore, StoredResponse
 from smartspider.views.access import TicketView
 
 TASK = {"name": "shop", "entry_urls": ["https://shop.example/"]}
 KEY = {"Idempotency-Key": "k1"}
 CREATES: dict[str, Any] = {"needs": ("tasks", "write"), "summary": "Make", "answer": "It", "status": 201}
+
+
+class DeadBeforeStoring(IdempotencyStore):
+    """The store of a process that is killed before it keeps the answer."""
+
+    async def store(self, claim: IdempotencyClaim, response: StoredResponse) -> None:
+        pass
+
+
+def use_store(services: Services, store: IdempotencyStore) -> None:
+    vars(services.installation)["idempotency"] = store
 
 
 async def test_the_second_request_gets_the_first_answer(api: Caller) -> None:
@@ -98,16 +111,14 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(services: Services) -> AsyncIterator[tuple[Bench, Caller]]:
+async def bench(services: Services, limits: ApiLimits) -> AsyncIterator[tuple[Bench, Caller]]:
     bench = Bench()
-    async with serving(services, bench.operations) as base, aiohttp.ClientSession() as session:
+    async with serving(services, bench.operations, limits) as base, aiohttp.ClientSession() as session:
         yield bench, Caller(session, base, ADMIN_TOKEN)
 
 
-async def test_a_request_that_is_worked_on_is_not_begun_again(
-    bench: tuple[Bench, Caller], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(idempotency, "WAIT_S", 0.0)
+@pytest.mark.parametrize("limits", [ApiLimits(replay_wait_s=0.0)])
+async def test_a_request_that_is_worked_on_is_not_begun_again(bench: tuple[Bench, Caller]) -> None:
     made, api = bench
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
@@ -124,7 +135,7 @@ async def test_a_second_request_waits_for_the_answer_of_the_first(bench: tuple[B
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
     second = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
-    await asyncio.wait([second], timeout=2 * idempotency.POLL_S)
+    await asyncio.wait([second], timeout=2 * POLL_S)
     assert not second.done()
     made.goes_on.set()
     (await first).expect(201)
@@ -132,13 +143,10 @@ async def test_a_second_request_waits_for_the_answer_of_the_first(bench: tuple[B
     assert made.calls == 1
 
 
-async def test_who_works_for_long_keeps_the_request(
-    bench: tuple[Bench, Caller], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(idempotency, "RENEW_S", 0.02)
-    monkeypatch.setattr(idempotency, "WAIT_S", 0.6)
-    monkeypatch.setattr("smartspider.store.idempotency.CLAIM_TIMEOUT_S", 0.3)
+@pytest.mark.parametrize("limits", [ApiLimits(claim_renewal_s=0.02, replay_wait_s=0.6)])
+async def test_who_works_for_long_keeps_the_request(bench: tuple[Bench, Caller], services: Services) -> None:
     made, api = bench
+    use_store(services, IdempotencyStore(services.installation.database, claim_timeout_s=0.3))
     first = asyncio.create_task(api.post("/api/bench/slow", headers=KEY))
     await made.has_begun.wait()
     (await api.post("/api/bench/slow", headers=KEY)).expect(409)
@@ -148,17 +156,12 @@ async def test_who_works_for_long_keeps_the_request(
 
 
 async def test_a_run_whose_answer_was_lost_is_told_and_not_made_again(
-    api: Caller, monkeypatch: pytest.MonkeyPatch
+    api: Caller, services: Services
 ) -> None:
     """What the process that made it would have kept, it did not live to keep."""
     task_id = (await api.post("/api/tasks", TASK)).expect(201).json["id"]
-
-    async def die(*_: object) -> None:
-        return None
-
-    monkeypatch.setattr(IdempotencyStore, "store", die)
+    use_store(services, DeadBeforeStoring(services.installation.database, claim_timeout_s=0.0))
     started = (await api.post(f"/api/tasks/{task_id}/start?overlap=true", headers=KEY)).expect(202)
-    monkeypatch.setattr("smartspider.store.idempotency.CLAIM_TIMEOUT_S", 0.0)
     again = (await api.post(f"/api/tasks/{task_id}/start?overlap=true", headers=KEY)).expect(202)
     assert again.json == started.json
     assert again.headers["Location"] == started.headers["Location"]
@@ -166,15 +169,9 @@ async def test_a_run_whose_answer_was_lost_is_told_and_not_made_again(
     assert len((await api.get("/api/runs")).json["items"]) == 1
 
 
-async def test_what_else_was_made_without_an_answer_is_named(
-    api: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def die(*_: object) -> None:
-        return None
-
-    monkeypatch.setattr(IdempotencyStore, "store", die)
+async def test_what_else_was_made_without_an_answer_is_named(api: Caller, services: Services) -> None:
+    use_store(services, DeadBeforeStoring(services.installation.database, claim_timeout_s=0.0))
     made = (await api.post("/api/tasks", TASK, headers=KEY)).expect(201).json
-    monkeypatch.setattr("smartspider.store.idempotency.CLAIM_TIMEOUT_S", 0.0)
     problem = (await api.post("/api/tasks", TASK, headers=KEY)).expect(409).json
     assert f"created task:{made['id']}" in problem["detail"]
 

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
@@ -20,14 +21,13 @@ from click.testing import CliRunner
 from tests.unit.api.asking import Caller
 from tests.unit.api.rows import TEA, crawled
 
-from smartspider.api.routes import file_response
+from smartspider.api.limits import ApiLimits
 from smartspider.api.routes.file_response import content_disposition
 from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.cli.results.export import export
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.runs.run import Run
 from smartspider.operations.services import Services
-from smartspider.outputs.parquet import ParquetOutput
 from smartspider.services.results import exports
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
@@ -327,10 +327,8 @@ async def test_when_the_client_goes_away_nothing_is_left(
     assert not list((services.installation.path / "exports").glob("*"))
 
 
-async def test_who_takes_nothing_is_not_waited_for(
-    services: Services, api: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(file_response, "STALL_S", 0.05)
+@pytest.mark.parametrize("limits", [ApiLimits(stall_s=0.05)])
+async def test_who_takes_nothing_is_not_waited_for(services: Services, api: Caller) -> None:
     run = await crawled(services.installation, [{**TEA[0], "name": "x" * 1_000_000}] * 40)
     async with asking(api, run, "jsonl") as answer:
         assert answer.status == 200
@@ -362,7 +360,7 @@ async def test_a_full_disk_is_told_before_a_byte_is_sent(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ParquetOutput, "_flush", full)
+    monkeypatch.setattr(os, "fsync", full)
     problem = (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(503).json
     assert "No space left on device" in problem["detail"]
     assert list((services.installation.path / "exports").iterdir()) == []

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services, serving
 
+from smartspider.api.limits import ApiLimits
 from smartspider.client import Client
 from smartspider.operations.services import Services
+
+
+@pytest.fixture
+def limits() -> ApiLimits:
+    """The limits of the API; tests parametrize it to have others."""
+    return ApiLimits()
 
 
 @pytest.fixture
@@ -19,8 +26,8 @@ async def services(tmp_path: Path) -> AsyncIterator[Services]:
 
 
 @pytest.fixture
-async def url(services: Services) -> AsyncIterator[str]:
-    async with serving(services) as base:
+async def url(services: Services, limits: ApiLimits) -> AsyncIterator[str]:
+    async with serving(services, limits=limits) as base:
         yield base
 
 

@@ -19,6 +19,7 @@ from tests.unit.api.watching import new_run, until
 from tests.unit.client.breaking import Wire, wire
 
 from smartspider.api.app import create_app
+from smartspider.api.limits import ApiLimits
 from smartspider.client import Client
 from smartspider.client import http as connections
 from smartspider.client.errors import error_of
@@ -206,10 +207,8 @@ async def test_a_stream_waits_for_its_server_but_not_for_ever(
     assert cut.connections > 2 * connections.TRIES
 
 
-async def test_whoever_is_let_in_no_more_is_told_so(
-    services: Services, url: str, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("smartspider.api.middleware.authentication.RECHECK_S", 0.02)
+@pytest.mark.parametrize("limits", [ApiLimits(recheck_s=0.02)])
+async def test_whoever_is_let_in_no_more_is_told_so(services: Services, url: str, client: Client) -> None:
     run = await new_run(services)
     made = await client.create_token("eye", role="viewer")
     async with Client(url, made.token) as viewer:

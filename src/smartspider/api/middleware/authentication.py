@@ -37,8 +37,8 @@ def is_public(path: str) -> bool:
 class Authentication:
     """Authenticates requests and applies the rate limit of each principal."""
 
-    def __init__(self, app: ASGIApp, access: Access, rate: RateLimit) -> None:
-        self._app, self._access = app, access
+    def __init__(self, app: ASGIApp, access: Access, rate: RateLimit, recheck_s: float) -> None:
+        self._app, self._access, self._recheck_s = app, access, recheck_s
         self._buckets = TokenBuckets(rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +52,7 @@ class Authentication:
                 return
             scope.setdefault("state", {})[PRINCIPAL] = principal
             is_valid = partial(self._access.is_still_valid, principal)
-            receive = ending_when_invalid(scope["type"], receive, send, is_valid)
+            receive = ending_when_invalid(scope["type"], receive, send, is_valid, self._recheck_s)
         await self._app(scope, receive, send)
 
     async def _authenticate(self, scope: Scope) -> Principal:
@@ -96,16 +96,18 @@ def bearer_token(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
     return token.strip()
 
 
-RECHECK_S = 5.0
-"""Interval at which the token of an open stream is checked again."""
 POLICY_VIOLATION = 1008
 """Close code: policy violation."""
 
 IsValid = Callable[[], Awaitable[bool]]
 
 
-def ending_when_invalid(kind: str, receive: Receive, send: Send, is_valid: IsValid) -> Receive:
-    """Return a `receive` that also reports a disconnect as soon as `is_valid` returns false."""
+def ending_when_invalid(
+    kind: str, receive: Receive, send: Send, is_valid: IsValid, recheck_s: float
+) -> Receive:
+    """Return a `receive` that also reports a disconnect when `is_valid`, called every `recheck_s`, returns
+    false.
+    """
     is_waiting = False
 
     async def received() -> Message:
@@ -117,7 +119,7 @@ def ending_when_invalid(kind: str, receive: Receive, send: Send, is_valid: IsVal
         next_message = asyncio.ensure_future(receive())
         try:
             while True:
-                done, _ = await asyncio.wait({next_message}, timeout=RECHECK_S)
+                done, _ = await asyncio.wait({next_message}, timeout=recheck_s)
                 if done:
                     return next_message.result()
                 if not await is_valid():

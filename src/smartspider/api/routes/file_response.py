@@ -14,23 +14,21 @@ from starlette.types import Receive, Scope, Send
 from smartspider.services.results.exports import Export
 from smartspider.services.results.outputs import media_types
 
-STALL_S = 120.0
-"""Timeout for a client to accept one chunk."""
-
 
 class FileResponse(Response):
     """A streamed file.
 
     An error before the first chunk becomes a problem response. A later error aborts the connection, so
-    that a partial file is not mistaken for a complete one. If the client disconnects, the export stops.
+    that a partial file is not mistaken for a complete one. If the client disconnects or accepts nothing for
+    `stall_s`, the export stops.
     """
 
-    def __init__(self, export: Export) -> None:
+    def __init__(self, export: Export, stall_s: float) -> None:
         super().__init__(media_type=export.media_type)
         del self.headers["content-length"]
         self.headers["content-type"] = export.media_type
         self.headers["content-disposition"] = content_disposition(export.name)
-        self._export = export
+        self._export, self._stall_s = export, stall_s
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file until it ends or the client disconnects."""
@@ -54,7 +52,7 @@ class FileResponse(Response):
                     start = {"status": self.status_code, "headers": self.raw_headers}
                     await send({"type": "http.response.start", **start})
                     has_started = True
-                async with asyncio.timeout(STALL_S):
+                async with asyncio.timeout(self._stall_s):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

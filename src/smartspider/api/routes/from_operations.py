@@ -15,10 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_mod
 from starlette.responses import Response
 
 from smartspider.api.idempotency import KeyedCall, keyed_call
+from smartspider.api.limits import ApiLimits
 from smartspider.api.responses import ETAG, LOCATION, document_response, empty_response, json_response
 from smartspider.api.routes.file_response import FileResponse, document_file
 from smartspider.api.routes.task_document import TASK_BODY, SentTask
-from smartspider.api.security import SignedIn, caller_address, current_services, needs
+from smartspider.api.security import SignedIn, caller_address, current_limits, current_services, needs
 from smartspider.core.access import Principal
 from smartspider.operations.local import LocalOperations
 from smartspider.operations.operation import REQUIRED, Body, Operation, Parameter
@@ -70,7 +71,7 @@ def _endpoint(operation: Operation) -> Any:
             if arguments.get(name) is None:
                 arguments[name] = values[f"{name}{_QUERY}"]
         local = LocalOperations(services, principal, caller_address=caller_address(request))
-        work = partial(_perform, operation, local, arguments)
+        work = partial(_perform, operation, local, arguments, current_limits(request))
         call: KeyedCall | None = values.get(_CALL)
         return await work() if call is None else await call.answer(work, _rebuilding(operation, local))
 
@@ -81,9 +82,11 @@ def _endpoint(operation: Operation) -> Any:
     return endpoint
 
 
-async def _perform(operation: Operation, local: LocalOperations, arguments: Mapping[str, Any]) -> Response:
+async def _perform(
+    operation: Operation, local: LocalOperations, arguments: Mapping[str, Any], limits: ApiLimits
+) -> Response:
     result = await operation.function(local, **arguments)
-    return FileResponse(result) if operation.is_file else _response(operation, result)
+    return FileResponse(result, limits.stall_s) if operation.is_file else _response(operation, result)
 
 
 def _response(operation: Operation, view: Any) -> Response:
