@@ -13,6 +13,7 @@ import msgspec
 from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid, StoreUnavailable
 from smartspider.core.frontier.lease import GateClosed, SendWindow
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.runs.plan import Plan
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack, StoredUrls
 from smartspider.installation.keys import Keys, open_keys
@@ -214,6 +215,12 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def policy(self) -> AddressPolicy:
         """The private addresses that the settings open, whatever a task names."""
         return AddressPolicy.parse(self.settings.allow_private)
+
+    def policy_for(self, plan: Plan) -> AddressPolicy:
+        """Return the policy of a command that a person runs: it opens the addresses of the task's entries as
+        well.
+        """
+        return AddressPolicy.parse(self.settings.allow_private, [entry.url for entry in plan.entries])
 
     @cached_property
     def keys(self) -> Keys:

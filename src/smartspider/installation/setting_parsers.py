@@ -10,6 +10,7 @@ from typing import get_args
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.logs import LEVELS
 from smartspider.core.rate_limits import RateLimit, parse_rate
+from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.dedup.url_filter import FilterMode
 
@@ -23,6 +24,12 @@ MAX_WORKERS = 100_000
 _DURATION = re.compile(r"([0-9]{1,7})([smh]?)", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MEMORY = re.compile(r"([0-9]{1,6}) ?(MB|GB)", re.IGNORECASE)
+
+
+def private_addresses(text: str) -> str:
+    """Check `SMARTSPIDER_ALLOW_PRIVATE`; a policy is parsed from it where it is known who asks."""
+    AddressPolicy.parse(text)
+    return text
 
 
 def log_level(text: str) -> str:

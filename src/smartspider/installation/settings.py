@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ import msgspec
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.rate_limits import RateLimit
-from smartspider.core.requests.addresses import AddressPolicy
-from smartspider.core.runs.plan import Plan
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.dedup.url_filter import FilterMode
 from smartspider.installation import setting_parsers as parse
@@ -88,6 +85,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
+    "allow_private": parse.private_addresses,
     "log_level": parse.log_level,
     "rate_limit": parse.rate_limit,
     "max_body_bytes": parse.body_limit,
@@ -213,18 +211,3 @@ def _read_dotenv(path: Path) -> dict[str, str]:
         if is_assignment and name.startswith(PREFIX):
             values[name.strip()] = value.strip().strip("'\"")
     return values
-
-
-def address_policy(plan: Plan, settings: Settings) -> AddressPolicy:
-    """Return the policy of a command: the addresses of the settings and of the task's entries."""
-    return AddressPolicy.parse(settings.allow_private, [entry.url for entry in plan.entries])
-
-
-def server_policy(settings: Settings) -> AddressPolicy:
-    """Return the policy of a server: the addresses of the settings, whatever a task names."""
-    return _parsed(settings.allow_private)
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str) -> AddressPolicy:
-    return AddressPolicy.parse(text)

@@ -19,22 +19,22 @@ FRONTIER = "frontier"
 KEY = "master key"
 
 
-async def check_consistency(installation: Installation, settings: Settings, *, repair: bool) -> list[Finding]:
+async def check_consistency(installation: Installation, *, repair: bool) -> list[Finding]:
     """Check, and on request repair, the rows of the store, the frontier index and the URL filters."""
     found = await installation.store.fsck(repair=repair)
     if installation.check_frontier is not None:
         runs = [run.id for run in await installation.store.live_runs()]
         wrong = await installation.check_frontier(runs, repair=repair)
         found += [Finding(FRONTIER, message, is_repaired=repair) for message in wrong]
-    return found + await _check_filters(installation, settings, repair=repair)
+    return found + await _check_filters(installation, repair=repair)
 
 
-async def _check_filters(installation: Installation, settings: Settings, *, repair: bool) -> list[Finding]:
+async def _check_filters(installation: Installation, *, repair: bool) -> list[Finding]:
     """Check exact filters whatever the settings say: they may exist from earlier settings. Bloom filters
     cannot be enumerated, so a repair drops them and lookups go to the store.
     """
     found: list[Finding] = []
-    async with open_filters(filter_location(installation, settings, "exact")) as filters:
+    async with open_filters(filter_location(installation, "exact")) as filters:
         if filters.exact is not None:
             epoch = await installation.stored_urls.epoch()
             found = await check_filter(filters.exact, installation.stored_urls, epoch, repair=repair)

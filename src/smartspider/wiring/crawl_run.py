@@ -13,7 +13,6 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.data_folder import DataFolder
-from smartspider.installation.settings import Settings, address_policy
 from smartspider.telemetry.log_files import EventLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.processes.worker_process import run_command
@@ -27,9 +26,7 @@ OnReady = Callable[[Callable[[], None]], None]
 """Called with the function that stops the crawl gracefully."""
 
 
-async def crawl_run(
-    folder: DataFolder, run: Run, plan: Plan, settings: Settings, *, workers: int, on_ready: OnReady
-) -> Run:
+async def crawl_run(folder: DataFolder, run: Run, plan: Plan, *, workers: int, on_ready: OnReady) -> Run:
     """Crawl a run until it ends, is paused or is stopped; return it."""
     is_resumed = run.started_at is not None
     while run.state == "stopping":
@@ -38,11 +35,11 @@ async def crawl_run(
     if run.state not in UNFINISHED:
         return run
     run = await folder.store.set_state(run.id, "running", actor=folder.actor)
-    log = EventLog(folder.path, f"run-{run.id}", settings.log_level)
+    log = EventLog(folder.path, f"run-{run.id}", folder.settings.log_level)
     try:
         log(RunStarted(run.id, run.task_name, is_resumed))
         if workers == 1:
-            run = await _crawl_in_process(folder, run, plan, settings, on_ready)
+            run = await _crawl_in_process(folder, run, plan, on_ready)
         else:
             run = await _crawl_with_processes(folder, run, workers, on_ready)
         run = await _pause_if_running(folder, run.id)
@@ -71,16 +68,14 @@ async def _pause_if_running(folder: DataFolder, run_id: int) -> Run:
     return await folder.store.set_state(run_id, "paused", "interrupted", actor=folder.actor)
 
 
-async def _crawl_in_process(
-    folder: DataFolder, run: Run, plan: Plan, settings: Settings, on_ready: OnReady
-) -> Run:
-    redactor = build_redactor(settings)
-    log = EventLog(folder.path, f"run-{run.id}-worker-0", settings.log_level, redactor)
+async def _crawl_in_process(folder: DataFolder, run: Run, plan: Plan, on_ready: OnReady) -> Run:
+    redactor = build_redactor(folder.settings)
+    log = EventLog(folder.path, f"run-{run.id}-worker-0", folder.settings.log_level, redactor)
     try:
         bus = build_bus(log)
-        async with open_run_dedup(plan, folder, settings, bus) as dedup:
-            factory = JobFactory(folder, settings, bus, redactor=redactor, dedup=dedup)
-            worker = run_worker(factory, run, plan, address_policy(plan, settings))
+        async with open_run_dedup(plan, folder, bus) as dedup:
+            factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
+            worker = run_worker(factory, run, plan, folder.policy_for(plan))
             on_ready(worker.stop)
             await worker.run()
     finally:

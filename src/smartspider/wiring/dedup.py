@@ -19,7 +19,6 @@ from smartspider.dedup.memory import RecentSet, WorkerMemory
 from smartspider.dedup.url_filter import FilterKey, FilterMode, FilterStack, StoredUrls
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus
 
 
@@ -89,10 +88,9 @@ class ProcessDedup:
         return self.ledger.deduplicating(run.id, DedupRun(plan, run.task_id, links))
 
 
-def filter_location(
-    installation: Installation, settings: Settings, mode: FilterMode | None = None
-) -> FilterLocation:
+def filter_location(installation: Installation, mode: FilterMode | None = None) -> FilterLocation:
     """Return the location of the filters of an installation; `mode` overrides the settings."""
+    settings = installation.settings
     max_bytes = settings.dedup_memory
     if not installation.is_cluster:
         return FilterLocation(installation.path, max_bytes=max_bytes, rows=installation.stored_urls)
@@ -103,12 +101,9 @@ def filter_location(
 
 
 @asynccontextmanager
-async def open_dedup(
-    installation: Installation, settings: Settings, bus: EventBus
-) -> AsyncIterator[ProcessDedup]:
+async def open_dedup(installation: Installation, bus: EventBus) -> AsyncIterator[ProcessDedup]:
     """Open deduplication with all filters of an installation."""
-    location = filter_location(installation, settings)
-    async with open_filters(location) as filters:
+    async with open_filters(filter_location(installation)) as filters:
         # Needed even without a filter: worker memory must not outlive the history of a database.
         yield ProcessDedup(_ledger(installation, filters, bus), shares_all=installation.is_cluster)
 
@@ -123,13 +118,13 @@ def _ledger(installation: Installation, filters: FilterStack, bus: EventBus) -> 
 
 @asynccontextmanager
 async def open_run_dedup(
-    plan: Plan, installation: Installation, settings: Settings, bus: EventBus
+    plan: Plan, installation: Installation, bus: EventBus
 ) -> AsyncIterator[ProcessDedup]:
     """Open deduplication for one run in a data folder: without filters, unless its task names one."""
     if plan.urls != "bloom":
         yield ProcessDedup()
         return
-    async with open_dedup(installation, settings, bus) as dedup:
+    async with open_dedup(installation, bus) as dedup:
         yield dedup
 
 

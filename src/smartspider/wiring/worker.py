@@ -32,7 +32,7 @@ from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.data_folder import run_lock_file
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings, server_policy
+from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.fetcher import ChooseProxy, TransportContext
@@ -63,7 +63,6 @@ class JobFactory(msgspec.Struct, frozen=True):
     """Opens the jobs of a worker."""
 
     installation: Installation
-    settings: Settings
     bus: EventBus
     recorder: Recorder | None = None
     redactor: Redactor | None = None
@@ -83,7 +82,7 @@ class JobFactory(msgspec.Struct, frozen=True):
     @asynccontextmanager
     async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
         """Open the job of a run: compile its plan, open its transport and build its fetcher."""
-        settings, clock = self.settings, self.installation.clock
+        settings, clock = self.installation.settings, self.installation.clock
         compiled = compile_plan(plan)
         if self.redactor is not None:
             add_secrets(self.redactor, plan)
@@ -155,7 +154,7 @@ def fleet_worker(
     driver: int | None = None,
 ) -> Worker:
     """Build a worker of a server: it works on all runs that no command has locked, until it is stopped."""
-    installation, policy = factory.installation, server_policy(factory.settings)
+    installation, policy = factory.installation, factory.installation.policy
 
     def is_available(run_id: int) -> bool:
         return installation.is_cluster or not is_alive(run_lock_file(installation.path, run_id))

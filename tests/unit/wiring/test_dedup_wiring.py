@@ -77,18 +77,21 @@ async def queue_run(installation: Installation, site: ScriptableSite, **more: An
     return await installation.store.create_run(compile_task(parse_task(task)))
 
 
+def opened(folder: DataFolder) -> DataFolder:
+    """The folder of a server that may reach this machine."""
+    return msgspec.structs.replace(folder, settings=Settings(allow_private="1"))
+
+
 async def crawled(folder: DataFolder, run: Run, *, workers: int = 1) -> Run:
-    return await crawl_run(
-        folder, run, run_plan(run), Settings(), workers=workers, on_ready=lambda _stop: None
-    )
+    return await crawl_run(folder, run, run_plan(run), workers=workers, on_ready=lambda _stop: None)
 
 
 @asynccontextmanager
-async def fleet_at_work(installation: Installation, settings: Settings) -> AsyncIterator[DedupLedger]:
+async def fleet_at_work(installation: Installation) -> AsyncIterator[DedupLedger]:
     bus = build_bus()
-    async with open_dedup(installation, settings, bus) as dedup:
+    async with open_dedup(installation, bus) as dedup:
         outage = OutageRetry(installation.clock, bus, is_enabled=installation.is_cluster)
-        factory = JobFactory(installation, settings, bus, outage=outage, dedup=dedup)
+        factory = JobFactory(installation, bus, outage=outage, dedup=dedup)
         worker = fleet_worker(
             factory, number=0, slots=4, options=WorkerOptions(reclaims=not installation.is_cluster)
         )
@@ -144,7 +147,7 @@ async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
     monkeypatch.setattr(FolderBloomFilter, "__init__", never)
     ended = await crawled(folder, await queue_run(folder, site))
     assert (ended.state, ended.counters.done) == ("completed", 9)
-    assert JobFactory(folder, Settings(), build_bus()).context.ledger is folder.ledger
+    assert JobFactory(folder, build_bus()).context.ledger is folder.ledger
 
 
 def test_workers_of_a_data_folder_import_no_redis() -> None:
@@ -182,7 +185,7 @@ async def test_what_the_filter_calls_known_is_not_fetched(folder: DataFolder, si
     """The price that a task pays by name: here the filter knows a page that nobody stored."""
     for urls, pages in (("bloom", 8), ("exact", 9)):
         run = await queue_run(folder, site, name=urls, dedup={"urls": urls})
-        async with open_filters(filter_location(folder, Settings())) as layers:
+        async with open_filters(filter_location(folder)) as layers:
             assert layers.lossy is not None
             await layers.lossy.add(FilterKey("run", run.id), [fingerprint(site.url(PAGES[3]))])
         assert (await crawled(folder, run)).counters.done == pages
@@ -191,7 +194,7 @@ async def test_what_the_filter_calls_known_is_not_fetched(folder: DataFolder, si
 async def test_workers_of_a_server_filter_only_runs_that_ask_for_it(
     folder: DataFolder, site: ScriptableSite
 ) -> None:
-    async with fleet_at_work(folder, Settings(allow_private="1")) as ledger:
+    async with fleet_at_work(opened(folder)) as ledger:
         await over(folder, await queue_run(folder, site))
         assert (ledger.counts["lossy"].added, ledger.counts["local"].misses) == (0, 0)
         run = await over(folder, await queue_run(folder, site, name="other", dedup={"urls": "bloom"}))
@@ -202,7 +205,7 @@ async def test_a_filter_that_knows_more_than_the_store_is_forgotten(
     folder: DataFolder, site: ScriptableSite
 ) -> None:
     """The database was made anew or is an older copy, and what is known of a run is of another one."""
-    run, location = await queue_run(folder, site), filter_location(folder, Settings())
+    run, location = await queue_run(folder, site), filter_location(folder)
     key, given = FilterKey("run", run.id), fingerprints(0, 5)
     older = FolderBloomFilter(folder.path)
     await older.add(key, given[:1])
@@ -252,9 +255,9 @@ async def test_the_keeper_frees_what_is_known_of_runs_that_are_over(
 async def test_mending_a_data_folder_drops_its_filters(folder: DataFolder) -> None:
     bloom = FolderBloomFilter(folder.path)
     await bloom.add(FilterKey("run", 1), fingerprints(0, 1))
-    assert await check_consistency(folder, Settings(), repair=False) == []
+    assert await check_consistency(folder, repair=False) == []
     assert len(await bloom.keys()) == 1
-    assert await check_consistency(folder, Settings(), repair=True) == []
+    assert await check_consistency(folder, repair=True) == []
     assert await bloom.keys() == []
     bloom.close()
 
@@ -291,12 +294,14 @@ async def test_what_a_worker_remembers_ends_with_the_history_of_a_database(
 ) -> None:
     """Also where nothing is shared: a standby that took over may lack rows that the worker saw committed."""
     run = await queue_run(folder, site)
-    cluster = msgspec.structs.replace(folder, remote_frontier=object(), stored_urls=(history := Histories()))
     settings = Settings(store_url="postgresql://db/x", frontier_url="redis://cache", dedup="off")
+    cluster = msgspec.structs.replace(
+        folder, settings=settings, remote_frontier=object(), stored_urls=(history := Histories())
+    )
     remembered: RecentSet[bytes] = RecentSet()
     remembered.add(b"a child")
     plan = run_plan(run)
-    async with open_dedup(cluster, settings, build_bus()) as dedup:
+    async with open_dedup(cluster, build_bus()) as dedup:
         assert dedup.ledger is not None
         with dedup.deduplicating(run, plan, LinkFilter(plan, lambda _: True, remembered)):
             await dedup.ledger.settle([])
@@ -318,13 +323,13 @@ async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
     )
     async with (
         open_installation(tmp_path, settings, "worker") as installation,
-        open_filters(filter_location(installation, settings)) as layers,
+        open_filters(filter_location(installation)) as layers,
     ):
         keeping = asyncio.create_task(build_keeper(installation).run())
         try:
             run = await queue_run(installation, site)
             await installation.store.set_state(run.id, "running")
-            async with fleet_at_work(installation, settings) as ledger:
+            async with fleet_at_work(installation) as ledger:
                 assert (await over(installation, run)).counters.done == 9
             assert (ledger.counts["exact"].added, ledger.counts["lossy"].added) == (9, 0)
             await _check_estimates(installation, settings, run)
@@ -333,9 +338,9 @@ async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
             epoch = await installation.stored_urls.epoch()
             key = FilterKey("run", run.id, epoch)
             assert await layers.exact.keys() == await layers.lossy.keys() == [key]
-            assert await check_consistency(installation, settings, repair=False) == []
+            assert await check_consistency(installation, repair=False) == []
             await layers.exact.add(key, fingerprints(0, 1))
-            (finding,) = await check_consistency(installation, settings, repair=True)
+            (finding,) = await check_consistency(installation, repair=True)
             assert "1 of 10 checked" in finding.message
             assert await layers.exact.keys() == await layers.lossy.keys() == []
             await layers.exact.add(key, fingerprints(0, 1))

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from smartspider.core.runs.run import Run
@@ -57,7 +58,8 @@ async def queue_run(folder: DataFolder, site: ScriptableSite, **more: Any) -> Ru
 
 @asynccontextmanager
 async def fleet_at_work(folder: DataFolder, settings: Settings) -> AsyncIterator[None]:
-    worker = fleet_worker(JobFactory(folder, settings, build_bus()), number=0, slots=4)
+    server = msgspec.structs.replace(folder, settings=settings)
+    worker = fleet_worker(JobFactory(server, build_bus()), number=0, slots=4)
     working = asyncio.create_task(worker.run())
     try:
         yield

@@ -65,6 +65,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         read(tmp_path, CONTACT_FILE=str(path))
 
 
+def test_private_addresses_that_cannot_be_read_are_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalid, match="SMARTSPIDER_ALLOW_PRIVATE"):
+        read(tmp_path, ALLOW_PRIVATE="10.0.0.0/99")
+
+
 @pytest.mark.parametrize("level", ["loud", "INFO", ""])
 def test_a_level_that_means_nothing_is_refused_with_those_there_are(tmp_path: Path, level: str) -> None:
     with pytest.raises(SettingInvalid, match="SMARTSPIDER_LOG_LEVEL is") as caught:

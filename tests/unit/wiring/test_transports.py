@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import NotBuilt
-from smartspider.installation.settings import Settings
 from smartspider.plugins import registry
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.compile import compile_task
@@ -74,6 +73,6 @@ async def test_an_installed_transport_fetches_the_pages_of_its_mode(tmp_path: Pa
     with open_folder(tmp_path / "data") as folder:
         run = await folder.store.create_run(plan)
         run = await folder.store.set_state(run.id, "running")
-        ended = await crawl_run(folder, run, plan, Settings(), workers=1, on_ready=lambda _stop: None)
+        ended = await crawl_run(folder, run, plan, workers=1, on_ready=lambda _stop: None)
         assert (ended.state, ended.counters.done, ended.counters.items) == ("completed", 1, 1)
         assert ended.needs == {"browser"}

@@ -26,7 +26,7 @@ from smartspider.installation.data_folder import (
     runs_with_pending_output,
     task_lock,
 )
-from smartspider.installation.settings import Settings, address_policy, read_settings
+from smartspider.installation.settings import read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.diff import rows_of
@@ -59,7 +59,6 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
     plan = compile_task(task)
     compile_plan(plan)
     settings = read_settings()
-    address_policy(plan, settings)
     check_outputs(options.outputs, options.output_options, plan_columns(plan))
     tune_process()
     if task.schedule is not None:
@@ -71,11 +70,11 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
         print_message(f"note: {caution.path}: {caution.message}")
     path = folder_of(options.data, plan.name)
     check_folder_not_moved(path)
-    with open_folder(path, cli_actor()) as folder:
-        return run_loop(_crawl(folder, plan, settings, options))
+    with open_folder(path, cli_actor(), settings) as folder:
+        return run_loop(_crawl(folder, plan, options))
 
 
-async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, options: CrawlOptions) -> int:
+async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
     _cancel_on_signals()
     with ExitStack() as locks:
         locks.enter_context(task_lock(folder.path, plan.name))
@@ -89,7 +88,7 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, options: Cr
             print_message(f"note: {override}")
         started = folder.clock.monotonic()
         with pending_output(folder.path, run.id) if options.outputs else nullcontext():
-            run = await _crawl_run(folder, run, plan, settings, options)
+            run = await _crawl_run(folder, run, plan, options)
             duration_s = folder.clock.monotonic() - started
             written = await _write_rows(folder, run, plan, options)
         politeness = await report.politeness_lines(folder.store, run, plan)
@@ -104,15 +103,11 @@ async def _crawl(folder: DataFolder, plan: Plan, settings: Settings, options: Cr
     return code_of_run(run)
 
 
-async def _crawl_run(
-    folder: DataFolder, run: Run, plan: Plan, settings: Settings, options: CrawlOptions
-) -> Run:
+async def _crawl_run(folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions) -> Run:
     """Crawl a run until it ends or the user interrupts it, and return it."""
     try:
         async with ProgressDisplay(folder.store, run.id, folder.clock):
-            return await crawl_run(
-                folder, run, plan, settings, workers=options.workers, on_ready=_stop_on_signals
-            )
+            return await crawl_run(folder, run, plan, workers=options.workers, on_ready=_stop_on_signals)
     except asyncio.CancelledError:
         return await folder.store.get_run(run.id)
 

@@ -96,7 +96,7 @@ def _print_coverage(preview: Preview) -> None:
 )
 def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview, Path]:
     """Fetch a few pages of a task as a crawl would and show the rows. Nothing is stored."""
-    from smartspider.installation.settings import address_policy, read_settings
+    from smartspider.installation.settings import read_settings
     from smartspider.services.plans import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import load_task
@@ -106,7 +106,6 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview,
     plan = compile_task(load_task(task, settings))
     compile_plan(plan)
     installation_settings = read_settings()
-    address_policy(plan, installation_settings)
     for override in plan.overrides:
         print_message(f"note: {override}")
     return run_loop(preview_task(plan, installation_settings, limit=limit)), task

@@ -144,5 +144,5 @@ async def _check(data: Path | None, *, repair: bool, rebuild: bool) -> FsckRepor
         if rebuild:
             parts = await rebuild_frontier(installation)
             print_message(f"the frontier was rebuilt; {parts} of {parts} shards are serving")
-        findings = await check_consistency(installation, settings, repair=repair)
+        findings = await check_consistency(installation, repair=repair)
         return FsckReport(CLUSTER if is_cluster else str(path), findings, has_repaired=repair)

@@ -26,7 +26,7 @@ from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.retry_or_close import Reading
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings, address_policy, server_policy
+from smartspider.installation.settings import Settings
 from smartspider.interfaces.extractor import Extractor
 from smartspider.services.plans import plan_columns
 from smartspider.services.preview.preview import (
@@ -73,14 +73,12 @@ async def preview_task(
     recorder = PreviewRecorder(limit)
     with (
         tempfile.TemporaryDirectory(prefix="smartspider-preview-") as path,
-        open_folder(Path(path)) as folder,
+        open_folder(Path(path), settings=settings) as folder,
     ):
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
-        policy = server_policy(settings) if is_server else address_policy(plan, settings)
-        worker = run_worker(
-            JobFactory(gated(folder), settings, build_bus(), recorder.wrap), run, plan, policy
-        )
+        policy = folder.policy if is_server else folder.policy_for(plan)
+        worker = run_worker(JobFactory(gated(folder), build_bus(), recorder.wrap), run, plan, policy)
         recorder.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)

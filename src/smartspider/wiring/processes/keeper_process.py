@@ -60,7 +60,7 @@ async def run_keeper(data: Path, *, with_parent: bool = True, term_s: float | No
         async with (
             process_log(destinations, "keeper", build_redactor(settings)),
             # "exact" whatever the settings say: filters may exist from earlier settings.
-            open_filters(filter_location(installation, settings, "exact")) as filters,
+            open_filters(filter_location(installation, "exact")) as filters,
         ):
             task = asyncio.create_task(build_keeper(installation, term_s, filters).run())
             stop_on_signals(task.cancel, with_parent=with_parent)

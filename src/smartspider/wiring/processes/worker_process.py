@@ -22,7 +22,7 @@ from smartspider.engine.outage import OutageRetry
 from smartspider.engine.runtime import tune_process
 from smartspider.engine.worker import Worker
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import address_policy, read_settings
+from smartspider.installation.settings import read_settings
 from smartspider.services.plans import run_plan
 from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
@@ -58,16 +58,16 @@ async def run_single_run_worker(data: Path, run_id: int, number: int) -> None:
     settings = read_settings()
     redactor = build_redactor(settings)
     with (
-        open_folder(data) as folder,
+        open_folder(data, settings=settings) as folder,
         contextlib.closing(
             EventLog(folder.path, f"run-{run_id}-worker-{number}", settings.log_level, redactor)
         ) as log,
     ):
         run = await folder.store.get_run(run_id)
         plan, bus = run_plan(run), build_bus(log)
-        async with open_run_dedup(plan, folder, settings, bus) as dedup:
-            factory = JobFactory(folder, settings, bus, redactor=redactor, dedup=dedup)
-            worker = run_worker(factory, run, plan, address_policy(plan, settings), number=number)
+        async with open_run_dedup(plan, folder, bus) as dedup:
+            factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
+            worker = run_worker(factory, run, plan, folder.policy_for(plan), number=number)
             stop_on_signals(worker.stop, with_parent=True)
             await worker.run()
 
@@ -106,10 +106,8 @@ async def run_fleet_worker(process: FleetWorkerOptions) -> None:
                 is_placed=fault_injection.is_placed(),
                 leases_ahead=installation.is_cluster,
             )
-            async with open_dedup(installation, settings, bus) as dedup:
-                factory = JobFactory(
-                    installation, settings, bus, redactor=redactor, outage=outage, dedup=dedup
-                )
+            async with open_dedup(installation, bus) as dedup:
+                factory = JobFactory(installation, bus, redactor=redactor, outage=outage, dedup=dedup)
                 worker = fleet_worker(
                     factory,
                     number=process.number,
