@@ -313,8 +313,9 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
 def test_every_command_option_exit_code_and_setting_is_explained() -> None:
     text = (DOCS / "cli.md").read_text()
     assert set(COMMANDS) <= set(re.findall(r"^## ([\w-]+)$", text, re.MULTILINE))
+    common = text.partition("\n## Options of all commands\n")[2].partition("\n## ")[0]
     for name, command in commands(app):
-        section = text.partition(f"\n## {name.partition(' ')[0]}\n")[2].partition("\n## ")[0]
+        section = common + text.partition(f"\n## {name.partition(' ')[0]}\n")[2].partition("\n## ")[0]
         assert f"`{name}" in text
         for parameter in command.params:
             for option in parameter.opts if isinstance(parameter, click.Option) else ():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smartspider.cli.exit_codes import code_of_findings
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
@@ -32,7 +33,7 @@ def _print_check(check: AuditCheckView) -> None:
         print_line(f"the audit log is broken: {check.reason}; the {number} before it are intact")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def audit() -> None:
     """Show the audit log and verify its hash chain."""
 

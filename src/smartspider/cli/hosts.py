@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
@@ -39,7 +40,7 @@ def _print_hosts(found: list[HostGateView]) -> None:
         _print_host(one)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def host() -> None:
     """Show and change the rate limits (gates) of hosts, for all runs."""
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from typing import TYPE_CHECKING
 
 from smartspider.cli.exit_codes import Exit, code_of_error
 from smartspider.cli.terminal.streams import safe_streams, sigterm_as_interrupt
+from smartspider.cli.terminal.style import coloured
 from smartspider.core.errors import (
     NotSignedIn,
     Problem,
@@ -20,6 +23,9 @@ from smartspider.core.errors import (
     TaskInvalid,
     TooMany,
 )
+
+if TYPE_CHECKING:
+    import click
 
 _REST = re.compile(
     r"/(api|readyz|healthz)\b|\b(GET|POST|PUT|PATCH|DELETE) /"
@@ -63,13 +69,26 @@ def _run(arguments: Sequence[str] | None) -> int:
     from smartspider.cli.commands import app
 
     try:
-        code = app.main(arguments, prog_name=app.name, standalone_mode=False)
+        # A context of its own, so that the verbosity ends with the command.
+        code = copy_context().run(app.main, arguments, prog_name=app.name, standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        _print_usage_error(error)
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
     return code if isinstance(code, int) else Exit.OK
+
+
+def _print_usage_error(error: click.ClickException) -> None:
+    """Print a usage error in the style of all errors. A command without arguments shows its help."""
+    import click
+
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    message = error.format_message().rstrip(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    _print_lines(message[:1].lower() + message[1:], f"`{ctx.command_path} --help`" if ctx else "")
 
 
 def _flush() -> int:
@@ -82,16 +101,25 @@ def print_error(error: SmartSpiderError) -> None:
     is_task = isinstance(error, TaskInvalid)
     if isinstance(error, RequestInvalid) and len(error.problems) > (0 if is_task else 1):
         count, what = len(error.problems), "task" if is_task else "request"
-        sys.stderr.write(f"error: the {what} is not valid ({count} problem{'s' if count > 1 else ''})\n")
+        sys.stderr.write(
+            f"{_error_label()} the {what} is not valid ({count} problem{'s' if count > 1 else ''})\n"
+        )
         for problem in error.problems:
             path = f"{problem.path}: " if problem.path else ""
             shown = Problem(problem.path, problem.message) if _REST.search(problem.hint) else problem
             sys.stderr.write(f"  {path}{shown.line}\n")
         return
-    sys.stderr.write(f"error: {error.message}\n")
-    hint = hint_of(error)
+    _print_lines(error.message, hint_of(error))
+
+
+def _print_lines(message: str, hint: str) -> None:
+    sys.stderr.write(f"{_error_label()} {message}\n")
     if hint:
-        sys.stderr.write(f"  try: {hint}\n")
+        sys.stderr.write(f"  {coloured('try:', 'cyan', sys.stderr)} {hint}\n")
+
+
+def _error_label() -> str:
+    return coloured("error:", "red", sys.stderr)
 
 
 def hint_of(error: SmartSpiderError) -> str:

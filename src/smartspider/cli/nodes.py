@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import count, format_size, print_line, print_message, printed
 
@@ -65,7 +66,7 @@ def _tuned_message(tuned: NodeTuned) -> str:
     return f"{count(tuned.workers, 'worker')} of {tuned.node} now {have} {count(tuned.slots, 'slot')}"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def node() -> None:
     """Show, tune and drain nodes and their workers."""
 

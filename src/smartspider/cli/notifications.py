@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from smartspider.cli.exit_codes import code_of_findings
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 from smartspider.core.notifications import ChannelKind
@@ -52,7 +53,7 @@ def _test_message(tried: TriedView) -> str:
     return "delivered" if tried.delivered else f"not delivered: {tried.error}"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def notification() -> None:
     """Manage notifications about runs: webhooks, email and Slack."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
@@ -110,7 +111,7 @@ def _arguments(options: dict[str, Any]) -> Any:
     }
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def schedule() -> None:
     """Schedule runs: cron, interval or once."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -163,7 +165,10 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
-    asyncio.run(serve_until_stopped(running_shop(options.host, options.port)))
+    try:
+        asyncio.run(serve_until_stopped(running_shop(options.host, options.port)))
+    except OSError as error:
+        sys.exit(f"error: cannot listen on {options.host}:{options.port}: {os.strerror(error.errno or 0)}")
 
 
 if __name__ == "__main__":

@@ -13,23 +13,25 @@ import pytest
 
 from smartspider import __version__
 from smartspider.api import default_hints
-from smartspider.cli.commands import COMMANDS
+from smartspider.cli.commands import COMMANDS, SECTIONS
 from smartspider.cli.main import hint_of, main
+from smartspider.cli.terminal.output import print_message
+from smartspider.cli.terminal.verbosity import printed_log_level
 from smartspider.core import errors
 
-Command = Callable[[Callable[[], object]], int]
+Command = Callable[..., int]
 
 
 @pytest.fixture
 def run_command(monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a function as the command `boom`."""
 
-    def run(work: Callable[[], object]) -> int:
+    def run(work: Callable[[], object], *options: str) -> int:
         module = ModuleType("a_command_for_tests")
         module.boom = click.Command("boom", callback=work)  # type: ignore[attr-defined] # a module made by hand
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setitem(COMMANDS, "boom", ("a_command_for_tests:boom", "Fails."))
-        return main(["boom"])
+        return main(["boom", *options])
 
     return run
 
@@ -150,12 +152,65 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in capsys.readouterr().out
 
 
-def test_help_is_written_from_the_table_in_its_order(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    listed = [line.split()[0] for line in lines[lines.index("Commands:") + 1 :] if line]
-    assert listed == list(COMMANDS)
+def test_help_lists_every_command_once_by_section(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-h"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    titles = [f"{title}:" for title in SECTIONS]
+    assert [line for line in lines if line in titles] == titles
+    listed = [line.split()[0] for line in lines[lines.index(titles[0]) :] if line and line not in titles]
+    assert listed == list(COMMANDS) == [name for names in SECTIONS.values() for name in names]
     assert all(any(line.endswith(about) for line in lines) for _, about in COMMANDS.values())
+
+
+@pytest.mark.parametrize(("wrong", "near"), [(["crwl"], "'crawl'"), (["task", "aply"], "'apply'")])
+def test_an_unknown_command_names_the_nearest_one(
+    capsys: pytest.CaptureFixture[str], wrong: list[str], near: str
+) -> None:
+    assert main(wrong) == 2
+    message, hint = capsys.readouterr().err.splitlines()
+    assert message.startswith("error: ")
+    assert near in message
+    assert "--help`" in hint
+
+
+def test_a_usage_error_looks_like_every_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crawl", "--oops", "x"]) == 2
+    message, hint = capsys.readouterr().err.splitlines()
+    assert message.startswith("error: no such option")
+    assert hint == "  try: `smartspider crawl --help`"
+
+
+def test_help_shows_the_help_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "run", "start"]) == 0
+    asked = capsys.readouterr().out
+    assert main(["run", "start", "-h"]) == 0
+    assert asked == capsys.readouterr().out
+    assert main(["help", "crawl", "start"]) == 2
+    assert main(["help", "crwl"]) == 2
+
+
+def test_a_quiet_command_prints_errors_only(run_command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> object:
+        print_message(f"a note at level {printed_log_level()}")
+        raise errors.NotFound("gone")
+
+    run_command(work, "-q")
+    assert capsys.readouterr().err == "error: gone\n"
+    run_command(work)  # the verbosity ended with the command before
+    assert capsys.readouterr().err == "a note at level None\nerror: gone\n"
+    run_command(work, "-vv")
+    assert capsys.readouterr().err.startswith("a note at level debug\n")
+
+
+def test_errors_are_coloured_only_where_a_terminal_shows_it(
+    run_command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run_command(raising(errors.NotFound("gone")))
+    assert capsys.readouterr().err == "\x1b[31merror:\x1b[0m gone\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    run_command(raising(errors.NotFound("gone")))
+    assert capsys.readouterr().err == "error: gone\n"
 
 
 def test_help_imports_no_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.terminal.output import print_line, print_message, printed
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _use_message(used: dict[str, str | None]) -> str:
     return f"commands now use {read_profiles().get(name).url}"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def profile() -> None:
     """Manage profiles: named server connections with their tokens."""
 

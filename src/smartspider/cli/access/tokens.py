@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
@@ -29,7 +30,7 @@ def _print_tokens(found: list[TokenView]) -> None:
         print_line(f"{one.id:>4}  {one.name}  {one.role}  acts as {one.actor}  {state}{scopes}")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def token() -> None:
     """Manage API tokens."""
 

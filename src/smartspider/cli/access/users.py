@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smartspider.cli.access.tokens import ROLES
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
@@ -26,7 +27,7 @@ def _print_users(found: list[UserView]) -> None:
         print_line(f"{one.id:>4}  {one.name}  {one.role}{'' if one.has_password else '  no password'}{state}")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def user() -> None:
     """Manage users."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.terminal.output import count, join_names
+from smartspider.cli.terminal.style import coloured_state
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
@@ -41,7 +43,8 @@ def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
         duplicate=counters.duplicates,
         updated=counters.updated,
     )
-    text = f"{run.state}{f' ({run.reason})' if run.reason else ''}: {counts} in {duration_s:.1f} s"
+    state = coloured_state(run.state, sys.stderr)
+    text = f"{state}{f' ({run.reason})' if run.reason else ''}: {counts} in {duration_s:.1f} s"
     if files:
         text += f"\nrows: {join_names(files)}"
     if run.state == "paused":

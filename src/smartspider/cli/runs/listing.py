@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from smartspider.cli.target import Target, collect, local_installation, with_target
 from smartspider.cli.terminal.output import print_line, print_message, printed
+from smartspider.cli.terminal.style import coloured_state
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
@@ -42,7 +44,8 @@ def _print_runs(found: RunList) -> None:
     for one in found.runs:
         done = f"{one.success_count} pages  {one.items} items"
         task = f"{one.task} (version {one.version})"
-        print_line(f"{one.run_id:>4}  {one.state:<10} {task}  {done}  {one.reason}".rstrip())
+        state = coloured_state(one.state, sys.stdout, width=10)
+        print_line(f"{one.run_id:>4}  {state} {task}  {done}  {one.reason}".rstrip())
 
 
 def _print_run(found: tuple[MetricsView, ReceiptView]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from smartspider.cli.terminal.output import print_message
+from smartspider.cli.terminal.verbosity import is_quiet, printed_log_level
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock
@@ -105,7 +106,10 @@ class ProgressDisplay:
         self._rate = PageRate()
 
     async def __aenter__(self) -> None:
-        show = self._draw if sys.stderr.isatty() else self._print
+        if is_quiet():
+            return
+        has_bar = sys.stderr.isatty() and printed_log_level() is None
+        show = self._draw if has_bar else self._print
         self._task = asyncio.create_task(show(), name="progress")
 
     async def __aexit__(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from smartspider.cli.terminal.output import count
+from smartspider.cli.terminal.style import coloured_state
 
 if TYPE_CHECKING:
     from smartspider.views.runs import MetricsView, ReceiptView, RunView
@@ -42,7 +44,8 @@ def run_counters(run: RunView) -> dict[str, int]:
 
 def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
     """Return the lines of `run show`."""
-    shown = [f"run {run.run_id} of {run.task} (version {run.version}): {run.state} {run.reason}".rstrip()]
+    state = coloured_state(run.state, sys.stdout)
+    shown = [f"run {run.run_id} of {run.task} (version {run.version}): {state} {run.reason}".rstrip()]
     shown += [f"  {name:<15} {value}" for name, value in run_counters(run).items()]
     if run.distinct_estimate is not None:
         shown.append(f"  {'distinct URLs':<15} {_distinct_text(run)}")

@@ -84,7 +84,10 @@ def up(
 
     require_extra("`smartspider up`", "server")
     fault_injection.arm_from_environment()
-    path = files_folder(data, read_settings())
+    settings = read_settings()
+    path = files_folder(data, settings)
+    if settings.metrics_address is not None:
+        listen(*settings.metrics_address, "SMARTSPIDER_METRICS_PORT").close()  # its process would restart
     with listen(host, port) as listener:
         elastic = elastic_workers(path, workers, slots=SLOTS) if workers.is_range else None
         specs, shop = server_specs(path, listener, workers=0 if elastic else workers.minimum), ""

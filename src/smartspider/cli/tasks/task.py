@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import CLUSTER, Target, collect, limit_option, local_installation, with_target
 from smartspider.cli.tasks import rendering
 from smartspider.cli.terminal.output import printed
@@ -23,7 +24,7 @@ _VERSIONS = 100
 """Page size of version lists."""
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def task() -> None:
     """Manage tasks and their versions."""
 

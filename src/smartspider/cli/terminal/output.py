@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from smartspider.cli.exit_codes import Exit
+from smartspider.cli.terminal.verbosity import is_quiet
 from smartspider.core.errors import NotAllowed, RequestInvalid
 
 T = TypeVar("T")
@@ -92,8 +93,9 @@ def print_line(text: str) -> None:
 
 
 def print_message(text: str) -> None:
-    """Print a message to standard error."""
-    sys.stderr.write(text + "\n")
+    """Print a message to standard error, unless the command is quiet."""
+    if not is_quiet():
+        sys.stderr.write(text + "\n")
 
 
 def format_size(count: int) -> str:

@@ -11,7 +11,6 @@ from smartspider.outputs.cells import to_json, to_text
 if TYPE_CHECKING:
     from rich.table import Table
 
-CELL_WIDTH = 28
 FRAME = 3
 """Padding and border of a column, in characters."""
 MIN_CELL_WIDTH = 8
@@ -45,7 +44,7 @@ def _fit_widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
     """Return the width of each column, the widest cut until all fit; empty if they cannot."""
     from rich.cells import cell_len
 
-    widths = [min(max(map(cell_len, column)), CELL_WIDTH) for column in zip(*lines, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     excess = sum(widths) + FRAME * len(widths) + 1 - room
     while excess > 0 and max(widths, default=0) > MIN_CELL_WIDTH:
         widths[widths.index(max(widths))] -= 1
@@ -61,8 +60,18 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], widths: list[
     for name, width in zip(columns, widths, strict=True):
         table.add_column(Text(name), overflow="ellipsis", no_wrap=True, width=width)
     for line in cells:
-        table.add_row(*map(Text, line))
+        table.add_row(*(Text(cut_url(cell, width)) for cell, width in zip(line, widths, strict=True)))
     return table
+
+
+def cut_url(text: str, width: int) -> str:
+    """Return a URL cut in the middle to fit a width, so that its host and its end stay; other texts as
+    they are.
+    """
+    if len(text) <= width or not text.startswith(("http://", "https://")):
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
 
 
 def cell_text(value: Any) -> str:

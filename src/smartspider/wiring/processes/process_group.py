@@ -144,8 +144,8 @@ class ProcessGroup:
                 await process.wait()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Open the socket of the API. The parent holds it, so clients wait while the API restarts."""
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """Open a listening socket. The parent holds that of the API, so clients wait while the API restarts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -155,7 +155,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         raise SettingInvalid(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
-            hint="stop the program that uses it, or choose another port with --port",
+            hint=f"stop the program that uses it, or choose another port with {option}",
         ) from error
     listener.listen(BACKLOG)
     return listener
@@ -216,15 +216,7 @@ def _unverified_tls() -> ssl.SSLContext:
 
 def demo_shop_spec(port: int) -> tuple[ProcessSpec, str]:
     """Return the spec of the demo shop at a port (0: any free one), and its authority."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError as error:
-            raise SettingInvalid(
-                f"port {port} for the demo shop is not available: {error.strerror or error}",
-                hint="stop the program that uses it, or choose another port with --demo-port",
-            ) from error
+    with listen(LOOPBACK, port, "--demo-port") as probe:
         chosen = probe.getsockname()[1]
     command = [sys.executable, "-m", "smartspider.demo.shop", "--port", str(chosen)]
     return ProcessSpec("the demo shop", command, is_silent=True), f"{LOOPBACK}:{chosen}"
