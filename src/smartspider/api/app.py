@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider import __version__
-from smartspider.api import docs, problems, security
+from smartspider.api import openapi, problems, security
 from smartspider.api.limits import ApiLimits
 from smartspider.api.middleware import timing
 from smartspider.api.middleware.strict_parameters import make_strict
@@ -44,7 +44,7 @@ def create_app(
     timing.install_outer(app)
     # Added to the app itself: a nested router costs another search.
     app.router.routes += _routes_of_table() if operations is OPERATIONS else _build_routes(operations)
-    app.add_route("/api/docs", docs.page, include_in_schema=False)
+    app.add_route("/api/docs", openapi.docs_page, include_in_schema=False)
     app.add_route("/", _front, include_in_schema=False)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to customize it
     return app

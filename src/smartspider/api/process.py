@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from smartspider.api.app import create_app
-from smartspider.api.metrics_port import metrics_port
+from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings

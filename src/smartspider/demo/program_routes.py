@@ -1,12 +1,15 @@
-"""Routes of the shop for programs and feed readers."""
+"""Routes of the shop for programs and feed readers, with its robots.txt and sitemaps."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import gzip
+from collections.abc import Awaitable, Callable, Iterable
+from html import escape
 
 from aiohttp import web
 
-from smartspider.demo import api, catalogue, journal, sitemaps
+from smartspider.demo import api, catalogue, journal, pages
+from smartspider.demo.words import CATEGORIES
 
 LARGEST_NUMBER = 1_000_000
 _HTML = "text/html"
@@ -30,9 +33,9 @@ def add_routes(app: web.Application) -> None:
     router.add_get("/journal/feed.json", _json_feed)
     router.add_get("/journal/{slug}", _article)
     router.add_get(journal.TABLE_PATH, _text(journal.comparison, _HTML))
-    router.add_get("/robots.txt", _text(sitemaps.robots, "text/plain"))
-    router.add_get("/sitemap.xml", _text(sitemaps.sitemap_index, _XML))
-    router.add_get("/sitemaps/pages.xml", _text(sitemaps.page_sitemap, _XML))
+    router.add_get("/robots.txt", _text(robots, "text/plain"))
+    router.add_get("/sitemap.xml", _text(sitemap_index, _XML))
+    router.add_get("/sitemaps/pages.xml", _text(page_sitemap, _XML))
     router.add_get("/sitemaps/products.xml.gz", _product_sitemap)
 
 
@@ -133,4 +136,47 @@ async def _json_feed(request: web.Request) -> web.Response:
 
 
 async def _product_sitemap(request: web.Request) -> web.Response:
-    return web.Response(body=sitemaps.product_sitemap(_base(request)), content_type="application/gzip")
+    return web.Response(body=product_sitemap(_base(request)), content_type="application/gzip")
+
+
+_SITEMAP_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+
+def robots(base: str) -> str:
+    """Return robots.txt."""
+    return f"User-agent: *\nDisallow: /private/\nDisallow: /cart\n\nSitemap: {base}/sitemap.xml\n"
+
+
+def sitemap_index(base: str) -> str:
+    """Return the sitemap index."""
+    entries = "".join(
+        f"<sitemap><loc>{escape(base)}{path}</loc></sitemap>"
+        for path in ("/sitemaps/pages.xml", "/sitemaps/products.xml.gz")
+    )
+    return _xml(f'<sitemapindex xmlns="{_SITEMAP_NAMESPACE}">{entries}</sitemapindex>')
+
+
+def page_sitemap(base: str) -> str:
+    """Return the sitemap of all pages but products."""
+    lists = [pages.list_path(category.slug, page) for category in CATEGORIES for page in _list_numbers()]
+    brands = [f"/brand/{slug}" for slug in catalogue.brands()]
+    return _sitemap(base, ["/", "/about", "/brands", *lists, *brands])
+
+
+def product_sitemap(base: str) -> bytes:
+    """Return the compressed sitemap of all products; the same bytes each time."""
+    text = _sitemap(base, (product.path for product in catalogue.products()))
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def _list_numbers() -> range:
+    return range(1, catalogue.category_pages() + 1)
+
+
+def _sitemap(base: str, paths: Iterable[str]) -> str:
+    entries = "".join(f"<url><loc>{escape(base + path)}</loc></url>" for path in paths)
+    return _xml(f'<urlset xmlns="{_SITEMAP_NAMESPACE}">{entries}</urlset>')
+
+
+def _xml(root: str) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{root}\n'

@@ -17,8 +17,8 @@ from smartspider.core.rate_limits import RateLimit
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.dedup.url_filter import FilterMode
 from smartspider.installation import setting_parsers as parse
-from smartspider.installation.mail import MailServer, parse_mail_server
 from smartspider.installation.retention import Retention, parse_retention
+from smartspider.installation.setting_parsers import MailServer, parse_mail_server
 
 PREFIX = "SMARTSPIDER_"
 SQLITE = "sqlite:///"

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.interfaces.clock import Clock
@@ -15,7 +16,6 @@ from smartspider.interfaces.leadership import Term
 from smartspider.services.notifications.notifier import Deliver, Message, numbered_message, retry_at
 from smartspider.store.notifications import MAX_TARGETS, NotificationStore
 from smartspider.store.runs.store import RunStore
-from smartspider.views.times import format_time
 
 log = logging.getLogger("smartspider.keeper")
 

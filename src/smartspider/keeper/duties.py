@@ -1,13 +1,19 @@
-"""The list of the leader's duties."""
+"""The lists of the leader's duties, also those about a remote frontier."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from smartspider.dedup.url_filter import UrlFilter
-from smartspider.installation.installation import Installation
+from smartspider.installation.installation import Installation, RemoteFrontier
+from smartspider.interfaces.clock import Clock
 from smartspider.keeper.disk_space import WatchDiskSpace
-from smartspider.keeper.frontier.duties import build_frontier_duties
+from smartspider.keeper.frontier.arming import ArmShard
+from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
+from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, SweepOpenRows
+from smartspider.keeper.frontier.hosts import EvictIdleHosts, SendChangedHosts
+from smartspider.keeper.frontier.loads import CountLoads
+from smartspider.keeper.frontier.state import FrontierState
 from smartspider.keeper.health import CheckHealth
 from smartspider.keeper.keeper import Duty
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
@@ -17,6 +23,7 @@ from smartspider.keeper.scaling import DecideWorkers
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
 from smartspider.services.notifications.notifier import Notifier
 from smartspider.services.runs.retention import RunSweep
+from smartspider.store.runs.store import RunStore
 
 DeleteRun = Callable[[int], Awaitable[None]]
 
@@ -61,3 +68,32 @@ def _frontier_duties(installation: Installation) -> list[Duty]:
     if installation.replay is not None:
         duties.append(ReplayOpenRows(installation.store, installation.frontier, installation.replay))
     return duties
+
+
+TERM_S = 5.0
+"""The term of a keeper on a cluster: short, because nothing is leased without a leader."""
+
+
+def build_arming_duties(remote: RemoteFrontier) -> list[Duty]:
+    """Return the arming duties, one per shard."""
+    state = FrontierState(remote)
+    return _arming(state, RunControlSender(state), ShardLoader(state))
+
+
+def build_frontier_duties(remote: RemoteFrontier, store: RunStore, clock: Clock) -> list[Duty]:
+    """Return all duties about the frontier; they share one state."""
+    state = FrontierState(remote)
+    controls, loader = RunControlSender(state), ShardLoader(state)
+    return [
+        *_arming(state, controls, loader),
+        SendRunControls(state, controls),
+        FillWhenWanted(state, loader),
+        CountLoads(state, store.live_runs, clock),
+        SendChangedHosts(state),
+        SweepOpenRows(state, loader, clock),
+        EvictIdleHosts(state, clock),
+    ]
+
+
+def _arming(state: FrontierState, controls: RunControlSender, loader: ShardLoader) -> list[Duty]:
+    return [ArmShard(state, controls, loader, shard) for shard in range(state.index.shards)]

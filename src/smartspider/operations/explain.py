@@ -41,7 +41,7 @@ class ExplainOperations(Operations):
         """Return the source page, canonical form, scope and robots.txt decision, and outcome of a URL in a
         run.
         """
-        from smartspider.services.explain.explain import explain_url
+        from smartspider.services.explain import explain_url
 
         run = None if run_id is None else parse_id(run_id, "run")
         return await explain_url(self.installation, url, run)

@@ -85,8 +85,7 @@ class TaskOperations(Operations):
         and extracted as in a crawl.
         """
         from smartspider.services.tasks import saving
-        from smartspider.services.tasks.checks import check_document
-        from smartspider.services.tasks.documents import read_task_source
+        from smartspider.services.tasks.checks import check_document, read_task_source
 
         if dry_run:
             from smartspider.wiring.preview.dry_run import dry_run_task
@@ -143,8 +142,7 @@ class TaskOperations(Operations):
     ) -> TaskSaved:
         """Save a new version of a task, unless it is unchanged. A task cannot be renamed."""
         from smartspider.services.tasks import saving, tasks
-        from smartspider.services.tasks.checks import check_document
-        from smartspider.services.tasks.documents import read_task_source
+        from smartspider.services.tasks.checks import check_document, read_task_source
 
         old = await tasks.find_own_task(self.installation, task_id, self.principal)
         checked = await check_document(read_task_source(task))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.audit import AuditEntry
+from smartspider.core.datetimes import format_time
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, parse_time, to_page
 from smartspider.store.audit import AuditCheck, AuditFilter
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.listed import Listed
-from smartspider.views.times import format_time
 
 
 class AuditQuery(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from smartspider.core.access import Principal, require
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.requests.urls import host_of, normal_url
 from smartspider.installation.installation import Installation
@@ -12,7 +13,6 @@ from smartspider.services.inputs import check_text, to_page
 from smartspider.store.hosts.store import HostRecord
 from smartspider.views.hosts import HostDelays, HostGateView
 from smartspider.views.listed import Listed
-from smartspider.views.times import format_time
 
 MAX_HOLD_S = 366 * 86_400.0
 MAX_DELAY_S = 86_400.0

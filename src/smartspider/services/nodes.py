@@ -7,13 +7,13 @@ import platform
 from collections.abc import Sequence
 
 from smartspider.core.access import Principal, require
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.workers.scaling import ScalingDecision
 from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
 from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingRunView, ScalingView, WorkerView
-from smartspider.views.times import format_time
 
 MAX_SLOTS = 10_000
 LIST_HINT = "list machines and workers with `smartspider node list`"

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.logs import LEVEL_NAMES, StoredLogLine
-from smartspider.views.times import format_time
 
 
 class LogView(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
-from smartspider.views.times import format_time
 
 
 class NotificationTargetView(msgspec.Struct, frozen=True):

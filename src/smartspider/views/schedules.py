@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.schedules import Firing, Outcome, Overlap, ScheduleRecord
-from smartspider.views.times import format_time
 
 
 class ScheduleView(msgspec.Struct, frozen=True):

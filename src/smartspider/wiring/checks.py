@@ -111,8 +111,8 @@ async def _filter_checks(installation: Installation) -> list[DoctorCheck]:
 
 async def rebuild_frontier(installation: Installation) -> int:
     """Drop the contents of the frontier and refill it from the store; return the number of shards ready."""
+    from smartspider.keeper.duties import build_arming_duties
     from smartspider.keeper.frontier import rebuilding
-    from smartspider.keeper.frontier.duties import build_arming_duties
 
     if installation.remote_frontier is None:
         raise NotAllowed("a data folder has no separate frontier", hint="use --repair")

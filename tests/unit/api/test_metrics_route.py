@@ -12,7 +12,7 @@ from tests.unit.api.asking import SETTINGS, Caller
 from tests.unit.api.watching import new_run
 
 from smartspider.api.app import create_app
-from smartspider.api.metrics_port import metrics_port
+from smartspider.api.prometheus import metrics_port
 from smartspider.core import events
 from smartspider.core.errors import SettingInvalid
 from smartspider.installation.settings import read_settings

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
-from smartspider.installation.mail import parse_mail_server
+from smartspider.installation.setting_parsers import parse_mail_server
 from smartspider.operations.services import Services
 
 HOOK = {"kind": "webhook", "address": "https://hooks.example.com/in?key=hidden", "events": ["run.failed"]}

@@ -17,7 +17,7 @@ from tests.unit.keeper.conftest import Harness, installation_of
 from smartspider.core.errors import DeliveryFailed, LeadershipLost, SettingInvalid
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.installation.keys import Keys
-from smartspider.installation.mail import MailServer, parse_mail_server
+from smartspider.installation.setting_parsers import MailServer, parse_mail_server
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications

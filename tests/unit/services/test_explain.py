@@ -17,7 +17,7 @@ from smartspider.core.requests.urls import CanonicalRules
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.services.explain.explain import dropped_params, explain
+from smartspider.services.explain import dropped_params, explain
 from smartspider.views.explain import DroppedParam, RobotsView
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from smartspider.services.tasks.masking import mask_changes, mask_secrets
 from smartspider.services.tasks.spec_diff import diff_specs
+from smartspider.services.tasks.views import mask_changes, mask_secrets
 
 SPEC = {
     "name": "shop",

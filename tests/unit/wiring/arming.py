@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from smartspider.installation.installation import Installation
-from smartspider.keeper.frontier.duties import build_arming_duties
+from smartspider.keeper.duties import build_arming_duties
 
 
 async def warned_of(installation: Installation, caplog: pytest.LogCaptureFixture) -> str:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from smartspider.api.responses import REF
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.services.tasks.documents import TaskDocument
+from smartspider.services.tasks.checks import TaskDocument
 
 YAML_TYPES = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"})
 UNSPECIFIED = frozenset({"", "application/octet-stream", "application/x-www-form-urlencoded"})

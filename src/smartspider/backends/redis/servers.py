@@ -1,21 +1,32 @@
-"""The servers of an address: one pipeline for any number of calls, exactly one attempt."""
+"""The servers of an address, by Sentinel and TLS where it asks for them.
+
+One pipeline takes any number of calls, in exactly one attempt.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisClusterException, RedisError
 
-from smartspider.backends.redis.address import ANSWER_S, CONNECT_S, RedisAddress
-from smartspider.backends.redis.sentinel import SentinelClient
-from smartspider.backends.redis.tls import tls_options
-from smartspider.core.errors import FrontierUnavailable
+from smartspider.backends.redis.address import (
+    ANSWER_S,
+    CONNECT_S,
+    SETTING,
+    TLS_FILES,
+    RedisAddress,
+    TlsOptions,
+)
+from smartspider.backends.redis.errors import plain_message
+from smartspider.core.errors import FrontierUnavailable, SettingInvalid
 
 MAX_CONNECTIONS = 64
 LOST = (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError, UnicodeError)
@@ -174,3 +185,61 @@ def _single_attempt() -> dict[str, Any]:
         "retry": Retry(NoBackoff(), 0),
         "protocol": 2,
     }
+
+
+class SentinelClient(Sentinel):
+    """Sentinels, asked in turn. The client's own error lists pages of settings and no reason."""
+
+    def __init__(self, address: RedisAddress, options: dict[str, Any]) -> None:
+        super().__init__(list(address.nodes), sentinel_kwargs=options)  # type: ignore[no-untyped-call] # not annotated
+        self._named = list(zip(address.nodes, self.sentinels, strict=True))
+
+    async def discover_master(self, service_name: str) -> tuple[str, int]:
+        """Return host and port of the master, from the first Sentinel that knows a healthy one."""
+        problems = []
+        for place, ((host, port), sentinel) in enumerate(self._named):
+            try:
+                masters: Any = await sentinel.sentinel_masters()
+            except (RedisError, OSError, RuntimeError, UnicodeError) as error:
+                problems.append(f"{host}:{port}: {plain_message(error)}")
+                continue
+            state = masters.get(service_name)
+            if state and self.check_master_state(state, service_name):
+                self._named.insert(0, self._named.pop(place))
+                return state["ip"], state["port"]
+            problems.append(f"{host}:{port}: {'it is down' if state else 'it watches none of that name'}")
+        raise MasterNotFoundError(f"no Sentinel names a master {service_name!r}: {'; '.join(problems)}")
+
+
+def tls_options(tls: TlsOptions, *, is_on: bool) -> dict[str, Any]:
+    """Return the options for the client. Raise `SettingInvalid` for unusable files."""
+    if not is_on:
+        return {"ssl": False}
+    _check(tls)
+    return {
+        "ssl": True,
+        **{name: getattr(tls, field) or None for name, field in TLS_FILES.items()},
+        "ssl_cert_reqs": "required" if tls.is_verified else "none",
+        "ssl_check_hostname": tls.is_verified and tls.is_name_checked,
+    }
+
+
+def _check(tls: TlsOptions) -> None:
+    """Load the files: the client would read them with every connection, and ask a terminal for a password."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    option = "ssl_ca_certs"
+    try:
+        if tls.ca_certs:
+            context.load_verify_locations(cafile=tls.ca_certs)
+        option = "ssl_certfile"
+        if tls.certfile:
+            context.load_cert_chain(tls.certfile, tls.keyfile or None, password=lambda: "")
+    except OSError as error:
+        beside = " or its ssl_keyfile" if option == "ssl_certfile" else ""
+        why = "no key or certificate is in it that can be used without a password"
+        if not isinstance(error, ssl.SSLError):
+            why = error.strerror or type(error).__name__
+        raise SettingInvalid(
+            f"{SETTING}: the {option}{beside} file cannot be used: {why}",
+            hint="specify the path of a PEM file",
+        ) from None

@@ -1,6 +1,4 @@
-"""Parse dates: absolute (ISO 8601, year first, epoch numbers, HTTP dates), relative to the fetch, and guessed by
-dateparser.
-"""
+"""Parse dates: absolute (ISO 8601, year first, epoch numbers, HTTP dates), relative to the fetch, or guessed."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from smartspider.core.access import SCOPES, STANDALONE_PREFIX, Principal, Role, is_within, require
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Forbidden, Problem, RequestInvalid
 from smartspider.services.access.access import Access
 from smartspider.services.access.secrets import hash_secret, new_secret
@@ -16,7 +17,6 @@ from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.store.access.records import NewToken, TokenRecord
 from smartspider.views.access import NewTokenView, TokenView
 from smartspider.views.listed import Listed
-from smartspider.views.times import format_time
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}\Z")
 MAX_LIFETIME_S = 10 * 366 * 86_400.0

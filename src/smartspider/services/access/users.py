@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from smartspider.core.access import Principal, Role, require
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.tasks import SYSTEM
 from smartspider.services.access.access import Access
@@ -13,7 +14,6 @@ from smartspider.services.inputs import is_id, parse_cursor, to_page
 from smartspider.store.access.records import UserRecord
 from smartspider.views.access import UserView
 from smartspider.views.listed import Listed
-from smartspider.views.times import format_time
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._@-]{0,63}\Z")
 

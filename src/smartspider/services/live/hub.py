@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import StoreUnavailable, TooMany
 from smartspider.core.events import RunEvent
 from smartspider.store.events import EventFeed
 from smartspider.store.logs.store import LogStore
 from smartspider.views.runs import LiveEvent
-from smartspider.views.times import format_time
 
 CREATED = "run.created"
 POLL_S = 0.1

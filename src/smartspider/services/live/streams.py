@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound
 from smartspider.core.runs.run import FINISHED, Run, RunState
 from smartspider.installation.installation import Installation
 from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Subscriber, event_message
 from smartspider.services.runs.lookup import newest_run
 from smartspider.views.runs import LiveEvent, StatusView
-from smartspider.views.times import format_time
 
 PIECE = 500
 """Events read from the store at a time."""

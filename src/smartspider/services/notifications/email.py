@@ -11,7 +11,7 @@ from email.message import EmailMessage
 from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
 from smartspider.core.notifications import SET_MAIL, NotificationTarget
 from smartspider.installation.installation import Installation
-from smartspider.installation.mail import MailServer
+from smartspider.installation.setting_parsers import MailServer
 from smartspider.services.notifications.notifier import Message, describe
 from smartspider.services.notifications.targets import address_invalid
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound
 from smartspider.core.events import RunEvent
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
@@ -15,7 +16,6 @@ from smartspider.core.runs.run import Run
 from smartspider.installation.installation import Installation
 from smartspider.store.notifications import MAX_TARGETS
 from smartspider.store.runs.store import RunStore
-from smartspider.views.times import format_time
 
 BATCH = 1000
 STATES: dict[str, NotificationEvent] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smartspider.core.access import Principal, require
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
 from smartspider.core.notifications import ChannelKind, NotificationEvent, NotificationTarget
 from smartspider.core.tasks import TaskRecord
@@ -21,7 +22,6 @@ from smartspider.views.notifications import (
     target_made,
     target_view,
 )
-from smartspider.views.times import format_time
 
 MAX_ADDRESS = 2000
 

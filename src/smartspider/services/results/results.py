@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.pages.extraction import Item
 from smartspider.core.redaction import without_userinfo
@@ -20,7 +22,6 @@ from smartspider.services.plans import run_columns, untuned_plan
 from smartspider.services.results.background import BackgroundThread, ConcurrencyLimit
 from smartspider.services.results.diff import diff_runs, previous_run
 from smartspider.services.results.filters import parse_fields, parse_sort, parse_where
-from smartspider.services.results.step_log import BATCH, to_view
 from smartspider.services.runs.lookup import newest_run
 from smartspider.services.tasks.tasks import find_task
 from smartspider.store.results.rows import RowQuery, StoredItem
@@ -37,7 +38,6 @@ from smartspider.views.results import (
     ResultCountView,
     ResultView,
 )
-from smartspider.views.times import format_time
 
 MAX_LINES_READ = 20_000
 """Maximum number of lines of the cleaning log that one filtered page reads."""
@@ -144,7 +144,9 @@ async def list_rejects(
     """List rejected items, oldest first."""
     run, after = await find_run(installation, source), parse_cursor(cursor) or 0
     found = [] if run is None else await installation.store.rejects(run.id, limit=limit + 1, after=after)
-    return to_page(found, limit, lambda one: one.id, lambda one: RejectView(**to_view(one, "value", "data")))
+    return to_page(
+        found, limit, lambda one: one.id, lambda one: RejectView(**step_log_view(one, "value", "data"))
+    )
 
 
 async def list_cleaning(
@@ -166,7 +168,7 @@ async def list_cleaning(
             if _is_of(one, *only):
                 if len(shown) == limit:
                     return Listed(shown, shown[-1].id)
-                shown.append(CleaningView(**to_view(one, "before", "after")))
+                shown.append(CleaningView(**step_log_view(one, "before", "after")))
         if len(batch) < BATCH:
             return Listed(shown, None)
         after = batch[-1].id
@@ -228,3 +230,13 @@ def row_view(item: StoredItem, fields: Sequence[str] | None = None) -> ResultVie
 def select_fields(row: Item, fields: Sequence[str]) -> Item:
     """Return some fields of a row in the given order; a missing field is null."""
     return {name: row.get(name) for name in fields}
+
+
+BATCH = 1000
+
+
+def step_log_view(stored: msgspec.Struct, *values: str) -> dict[str, Any]:
+    """Return the view of a row: ids as text, values decoded."""
+    view = msgspec.structs.asdict(stored)
+    view["id"], view["run_id"] = str(view["id"]), str(view["run_id"])
+    return {**view, **{name: msgspec.json.decode(view[name]) for name in values}}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import FrontierUnavailable, FrontierUnfit, StoreFull, StoreUnavailable
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.leadership import Term
 from smartspider.views.runs import Cause
-from smartspider.views.times import format_time
 
 NO_WORKER = "no worker is alive; runs wait until one starts"
 CHECK_REDIS = "check that Redis is running"

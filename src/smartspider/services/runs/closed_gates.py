@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.views.runs import Cause
-from smartspider.views.times import format_time
 
 HOSTS_NAMED = 5
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs.run import GUARD, LIMIT, UNFINISHED, Run
 from smartspider.core.workers.worker import WorkerRecord
@@ -17,7 +18,6 @@ from smartspider.services.runs.tuning import run_knobs
 from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import FailingHost, RunActivity
 from smartspider.views.runs import Cause, StallView
-from smartspider.views.times import format_time
 
 SILENT_S = 45.0
 """A live worker without a heartbeat for this long is stuck."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.redaction import without_userinfo
@@ -37,7 +38,6 @@ from smartspider.views.runs import (
     WorkerShare,
     counted,
 )
-from smartspider.views.times import format_time
 
 
 def run_view(run: Run, now: float) -> RunView:

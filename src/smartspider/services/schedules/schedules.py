@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.access import Principal, require
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Conflict, NotAllowed, NotFound, RequestInvalid
 from smartspider.core.schedules import Firing, ScheduleRecord, ScheduleRule
 from smartspider.core.tasks import SYSTEM, TaskRecord, TaskVersion
@@ -28,7 +29,6 @@ from smartspider.views.schedules import (
     schedule_detail,
     schedule_view,
 )
-from smartspider.views.times import format_time
 
 TIMES_SHOWN = 5
 

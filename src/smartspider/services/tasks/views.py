@@ -1,19 +1,21 @@
-"""Views of tasks and their versions."""
+"""Views of tasks and their versions. Secrets are masked for principals who may not change the task."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 
 from smartspider.core.access import Principal
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Problem
+from smartspider.core.redaction import Redactor
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.services.runs.lookup import newest_run
-from smartspider.services.tasks.masking import mask_changes, mask_secrets, may_see_secrets
 from smartspider.services.tasks.spec_diff import SpecChange
 from smartspider.services.tasks.tasks import Applied, Revision, history, revision
 from smartspider.store.tasks import TaskStore
@@ -28,7 +30,6 @@ from smartspider.views.tasks import (
     VersionLine,
     VersionView,
 )
-from smartspider.views.times import format_time
 
 
 async def list_tasks(tasks: TaskStore, name: str = "", *, cursor: str | None, limit: int) -> Listed[TaskLine]:
@@ -127,3 +128,55 @@ def change_views(changes: Sequence[SpecChange]) -> list[ChangeView]:
         )
         for one in changes
     ]
+
+
+BY_NAME = frozenset({"headers", "body", "meta", "sinks"})
+"""Keys of a task below which names decide what is secret; elsewhere only URLs contain secrets."""
+
+
+def may_see_secrets(principal: Principal, task: TaskRecord) -> bool:
+    """True if the principal may change the task."""
+    return principal.may("tasks", "write") and principal.owns(task.owner)
+
+
+def mask_secrets(spec: bytes) -> bytes:
+    """Return a task as JSON with its secrets masked."""
+    return msgspec.json.encode(_mask(msgspec.json.decode(spec), Redactor()))
+
+
+def mask_changes(changes: Sequence[SpecChange]) -> list[SpecChange]:
+    """Return changes with their secrets masked."""
+    redactor = Redactor()
+    return [
+        msgspec.structs.replace(
+            one,
+            before=_mask_at(one.path, one.before, redactor),
+            after=_mask_at(one.path, one.after, redactor),
+        )
+        for one in changes
+    ]
+
+
+def _mask_at(path: str, value: Any, redactor: Redactor) -> Any:
+    """Mask the value at a path of a task."""
+    parts = [part.partition("[")[0] for part in path.split(".")]
+    for index, part in enumerate(parts):
+        if part in BY_NAME:
+            name = ".".join(parts[index + 1 :])
+            return redactor.fields({name: value})[name] if name else redactor.value(value)
+    return _mask(value, redactor)
+
+
+def _mask(value: Any, redactor: Redactor) -> Any:
+    match value:
+        case str():
+            return redactor.text(value) if "://" in value else value
+        case list():
+            return [_mask(one, redactor) for one in value]
+        case dict():
+            return {
+                name: redactor.value(one) if name in BY_NAME else _mask(one, redactor)
+                for name, one in value.items()
+            }
+        case _:
+            return value

@@ -14,8 +14,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.installation.installation import Installation
 from smartspider.services.preview.preview import Preview, require_public
 from smartspider.services.preview.rules import build_task, parse_rules, result_warnings
-from smartspider.services.tasks.checks import check_document, problems_of
-from smartspider.services.tasks.documents import TaskSource, read_task_source
+from smartspider.services.tasks.checks import TaskSource, check_document, problems_of, read_task_source
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import DryRun, PreviewView, TaskLook

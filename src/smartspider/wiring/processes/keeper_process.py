@@ -20,8 +20,8 @@ from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings
+from smartspider.keeper.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.duties import build_duties
-from smartspider.keeper.frontier.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.wiring import fault_injection
 from smartspider.wiring.dedup import filter_location, open_filters

@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from smartspider.backends.redis.address import read_url
-from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter, RedisLocalFront
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import RedisUrlFilter
-from smartspider.backends.redis.dedup.front import RedisLocalFront
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.servers import RedisServers, open_servers

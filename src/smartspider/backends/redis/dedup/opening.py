@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from smartspider.backends.redis.address import RedisAddress
-from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter, RedisLocalFront
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import BUDGET, RedisUrlFilter
-from smartspider.backends.redis.dedup.front import RedisLocalFront
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
 from smartspider.dedup.url_filter import FilterMode, FilterStack

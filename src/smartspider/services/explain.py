@@ -6,6 +6,7 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.redaction import without_userinfo
@@ -16,14 +17,23 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.installation.installation import Installation
-from smartspider.services.explain.views import gate_view, record_view
 from smartspider.services.plans import run_plan
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.diagnostics.requests import RequestDetails
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.runs.records import UrlRecord
-from smartspider.views.explain import DedupView, DroppedParam, ExplanationView, RobotsView, ScopeView
-from smartspider.views.times import format_time
+from smartspider.views.explain import (
+    AttemptView,
+    DedupView,
+    DroppedParam,
+    ExplanationView,
+    GateView,
+    LeaseView,
+    RecordView,
+    RobotsView,
+    ScopeView,
+    SentView,
+)
 
 PARAMS_SHOWN = 50
 NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, fetched_at=None)
@@ -151,3 +161,67 @@ def _unknown_verdict(run: Run, scope: ScopeView, robots: RobotsView) -> str:
     if run.counters.open and run.state in UNFINISHED:
         return "not found so far: no page fetched yet links to it by a rule of the task"
     return "never found: no page of the run links to it by a rule of the task"
+
+
+EXAMPLE_BYTES = 20_000
+"""Longer items are not shown as examples."""
+
+
+def record_view(request: RequestDetails) -> RecordView:
+    """Return the view of a request."""
+    record = request.record
+    return RecordView(
+        id=str(record.id),
+        run_id=str(record.run_id),
+        url=without_userinfo(record.url),
+        method=request.method,
+        body_bytes=request.body_bytes,
+        fingerprint=request.fingerprint.hex(),
+        visit=request.visit,
+        state=record.state,
+        reason=without_userinfo(record.reason),
+        status=record.status,
+        page=record.page,
+        depth=record.depth,
+        priority=record.priority,
+        attempts=record.attempts,
+        returns=record.returns,
+        items=record.items,
+        is_entry=request.is_entry,
+        parent=record.parent and without_userinfo(record.parent),
+        target=record.target and without_userinfo(record.target),
+        found_at=format_time(record.found_at),
+        closed_at=format_time(record.closed_at),
+        place=record.place,
+        due_at=format_time(request.due_at),
+        lease=_lease(request),
+        failures=[
+            AttemptView(format_time(failure.at), failure.status, failure.reason, failure.elapsed_s)
+            for failure in record.failures
+        ],
+        examples=[msgspec.Raw(item.data) for item in request.items if len(item.data) <= EXAMPLE_BYTES],
+    )
+
+
+def _lease(request: RequestDetails) -> LeaseView | None:
+    lease = request.lease
+    if lease is None:
+        return None
+    return LeaseView(lease.worker, format_time(lease.sent_at), format_time(lease.deadline_at))
+
+
+def gate_view(request: RequestDetails) -> GateView:
+    """Return the view of the gate of a request."""
+    gate = request.gate
+    is_held = gate.held_until > request.now
+    return GateView(
+        host=gate.host,
+        delay_s=gate.delay_s,
+        delay_set_by=gate.set_by,
+        opens_at=format_time(gate.opens_at) if gate.opens_at > request.now else None,
+        held_until=format_time(gate.held_until) if is_held else None,
+        hold_reason=gate.hold_reason if is_held else "",
+        in_flight=gate.in_flight,
+        per_host=gate.per_host,
+        sends=[SentView(format_time(sent.at), str(sent.run_id), sent.delay_s) for sent in request.sends],
+    )

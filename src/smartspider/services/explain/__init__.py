@@ -1,1 +1,0 @@
-"""Explanations of why a URL was fetched or not."""
