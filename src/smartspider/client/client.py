@@ -13,6 +13,7 @@ import msgspec
 from smartspider.client.handles import Logs, Runs, Tasks
 from smartspider.client.http import ServerConnection
 from smartspider.client.remote import RemoteOperations
+from smartspider.client.retry import ClientRetry
 from smartspider.core.errors import SettingInvalid
 
 SERVER = "SMARTSPIDER_SERVER"
@@ -31,8 +32,15 @@ class Client(RemoteOperations):
     runs: Runs
     logs: Logs
 
-    def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None:
-        super().__init__(ServerConnection(url, token, ca_file=ca_file))
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        ca_file: str | None = None,
+        retry: ClientRetry = ClientRetry(),
+    ) -> None:
+        super().__init__(ServerConnection(url, token, ca_file=ca_file, retry=retry))
         self.tasks = Tasks(self)
         self.runs = Runs(self)
         self.logs = Logs(self)

@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack
 import msgspec
 
 from smartspider.client.remote import task_bytes
-from smartspider.client.rows import PAGE, Results, all_of
+from smartspider.client.rows import PAGE_SIZE, Results, all_of
 from smartspider.core.errors import Conflict
 from smartspider.core.runs.run import FINISHED, RunState
 from smartspider.core.runs.tuning import Tuning
@@ -224,11 +224,11 @@ class Tasks:
         """Return a task by its id or name."""
         return TaskHandle(self._client, await self._client.get_task(task))
 
-    async def iter(self, *, name: str = "") -> AsyncGenerator[TaskHandle]:
-        """Yield all tasks, or those whose names start with `name`."""
+    async def iter(self, *, name: str = "", page_size: int = PAGE_SIZE) -> AsyncGenerator[TaskHandle]:
+        """Yield all tasks, or those whose names start with `name`, fetched `page_size` at a time."""
 
         async def page(cursor: str | None) -> Listed[TaskLine]:
-            return await self._client.list_tasks(name=name, limit=PAGE, cursor=cursor)
+            return await self._client.list_tasks(name=name, limit=page_size, cursor=cursor)
 
         async with aclosing(all_of(page)) as found:
             async for line in found:
@@ -254,13 +254,18 @@ class Logs:
         self._client = client
 
     async def iter(
-        self, *, task_id: str | None = None, run_id: str | None = None, **only: Unpack[LogArguments]
+        self,
+        *,
+        task_id: str | None = None,
+        run_id: str | None = None,
+        page_size: int = PAGE_SIZE,
+        **only: Unpack[LogArguments],
     ) -> AsyncGenerator[LogView]:
-        """Yield all stored lines that match all filters, newest first."""
+        """Yield all stored lines that match all filters, newest first, fetched `page_size` at a time."""
 
         async def page(cursor: str | None) -> Listed[LogView]:
             return await self._client.list_logs(
-                task_id=task_id, run_id=run_id, limit=PAGE, cursor=cursor, **only
+                task_id=task_id, run_id=run_id, limit=page_size, cursor=cursor, **only
             )
 
         async with aclosing(all_of(page)) as found:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -15,17 +14,13 @@ import msgspec
 
 from smartspider import __version__
 from smartspider.client.errors import error_of
+from smartspider.client.retry import ClientRetry
 from smartspider.core.errors import NotFound, ServerUnreachable, SettingInvalid, TooMany
 
 T = TypeVar("T")
 
 TIMEOUT_S = 60.0
 CONNECT_S = 10.0
-TRIES = 4
-"""Attempts before the server is considered unreachable."""
-FIRST_WAIT_S = 0.2
-MAX_WAIT_S = 10.0
-"""A longer `Retry-After` is raised as `TooMany` at once."""
 KEEP_ALIVE_S = 3.0
 MAX_MESSAGE_BYTES = 16 << 20
 
@@ -35,8 +30,15 @@ class ServerConnection:
     the connection breaks or the server is busy.
     """
 
-    def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None:
-        self.url = check_server_url(url)
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        ca_file: str | None = None,
+        retry: ClientRetry = ClientRetry(),
+    ) -> None:
+        self.url, self.retry = check_server_url(url), retry
         self._token = token
         self._ca_file = ca_file
         self._session: aiohttp.ClientSession | None = None
@@ -80,20 +82,20 @@ class ServerConnection:
         are not errors.
         """
         may_repeat = method == "GET" or "Idempotency-Key" in (headers or {})
-        for tried in range(1, TRIES + 1):
+        for tried in range(1, self.retry.tries + 1):
             try:
                 async with self.open(
                     method, path, params=params, body=body, headers=headers, also=also
                 ) as answer:
                     return await answer.read()
             except TooMany as busy:
-                if tried == TRIES or busy.retry_after_s > MAX_WAIT_S:
+                if tried == self.retry.tries or busy.retry_after_s > self.retry.max_wait_s:
                     raise
                 await asyncio.sleep(busy.retry_after_s)
             except ServerUnreachable as error:
-                if tried == TRIES or not (may_repeat or _was_never_sent(error)):
+                if tried == self.retry.tries or not (may_repeat or _was_never_sent(error)):
                     raise
-                await asyncio.sleep(backoff_s(tried))
+                await asyncio.sleep(self.retry.wait_s(tried))
         raise AssertionError
 
     @asynccontextmanager
@@ -219,12 +221,6 @@ def check_server_url(url: str) -> str:
 def new_idempotency_key() -> str:
     """Return a new Idempotency-Key."""
     return secrets.token_hex(16)
-
-
-def backoff_s(tried: int, longest_s: float = MAX_WAIT_S) -> float:
-    """Return the wait after this many failures: exponential, with jitter."""
-    longer_s = FIRST_WAIT_S * 2.0 ** min(tried, 20)
-    return min(longest_s, longer_s) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
 
 
 def build_path(*parts: str) -> str:

@@ -96,7 +96,7 @@ class RemoteOperations(AllOperations):
                     position.advance(event)
                     yield event
 
-        async with aclosing(resumed(stream)) as events:
+        async with aclosing(resumed(stream, self.connection.retry)) as events:
             async for event in events:
                 yield event
 
@@ -123,7 +123,7 @@ class RemoteOperations(AllOperations):
                     position.advance(event)
                     yield event
 
-        async with aclosing(resumed(stream)) as events:
+        async with aclosing(resumed(stream, self.connection.retry)) as events:
             async for event in events:
                 yield event
 
@@ -168,7 +168,7 @@ class RemoteOperations(AllOperations):
                 async for data in received:
                     yield None if data is None else self.connection.read(data, LogView)
 
-        async with aclosing(resumed(stream)) as lines:
+        async with aclosing(resumed(stream, self.connection.retry)) as lines:
             async for line in lines:
                 last = line.id
                 yield line

@@ -18,6 +18,10 @@ from smartspider.views.arguments import FileArguments, RunArguments
 from smartspider.views.listed import Listed
 from smartspider.views.results import CoverageView, DifferenceView, ResultCountView, ResultView
 
+T = TypeVar("T")
+
+PAGE_SIZE = 500
+"""Items that an iterator fetches with one request."""
 COMPRESSIONS = ("gz", "zst", "bz2", "xz")
 FORMAT_ALIASES = {"ndjson": "jsonl", "markdown": "md", "db": "sqlite"}
 
@@ -40,15 +44,17 @@ class Results:
         fields: Several | None = None,
         sort: str | None = None,
         envelope: bool = False,
+        page_size: int = PAGE_SIZE,
     ) -> AsyncGenerator[dict[str, Any]]:
         """Yield all rows, each as its fields; with `envelope` also where and when it was found.
 
-        Rows match all conditions in `where`, such as `price>=10`; `fields` selects fields.
+        Rows match all conditions in `where`, such as `price>=10`; `fields` selects fields. Each request
+        fetches `page_size` rows.
         """
 
         async def page(cursor: str | None) -> Listed[ResultView]:
             return await self._client.list_results(
-                where=where, fields=_joined(fields), sort=sort, limit=PAGE, cursor=cursor, **self._of
+                where=where, fields=_joined(fields), sort=sort, limit=page_size, cursor=cursor, **self._of
             )
 
         async with aclosing(all_of(page)) as found:
@@ -118,11 +124,6 @@ def _by_name(path: Path) -> tuple[str, str | None]:
 
 def _joined(words: Several | None) -> str | None:
     return words if words is None or isinstance(words, str) else ",".join(words)
-
-
-T = TypeVar("T")
-
-PAGE = 500
 
 
 async def all_of(page: Callable[[str | None], Awaitable[Listed[T]]]) -> AsyncGenerator[T]:

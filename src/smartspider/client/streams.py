@@ -10,38 +10,41 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-from smartspider.client.http import CONNECT_S, MAX_MESSAGE_BYTES, TRIES, ServerConnection, backoff_s
+from smartspider.client.http import CONNECT_S, MAX_MESSAGE_BYTES, ServerConnection
+from smartspider.client.retry import ClientRetry
 from smartspider.core.errors import NotSignedIn, ServerUnreachable, StoreUnavailable, TooMany
 
 T = TypeVar("T")
 
-RECONNECT_S = 300.0
-"""Time an open stream tries to reconnect."""
 READ_TIMEOUT_S = 60.0
 """Timeout between two messages; the server sends several keepalives a minute."""
 SIGNED_OUT = 1008
 """Close code: the token is no longer valid."""
 
 
-async def resumed(stream: Callable[[], AsyncGenerator[T | None]]) -> AsyncGenerator[T]:
+async def resumed(
+    stream: Callable[[], AsyncGenerator[T | None]],
+    retry: ClientRetry,
+    clock: Callable[[], float] = monotonic,
+) -> AsyncGenerator[T]:
     """Yield the messages of a stream that is reopened whenever it breaks, until it ends.
 
     A stream yields None when it is connected, and for each keepalive.
     """
-    failures, has_started, last_seen_at = 0, False, monotonic()
+    failures, has_started, last_seen_at = 0, False, clock()
     while True:
         try:
             async with aclosing(stream()) as found:
                 async for one in found:
-                    failures, has_started, last_seen_at = 0, True, monotonic()
+                    failures, has_started, last_seen_at = 0, True, clock()
                     if one is not None:
                         yield one
         except (ServerUnreachable, StoreUnavailable, TooMany) as error:
             failures += 1
-            if failures >= TRIES and (not has_started or monotonic() - last_seen_at > RECONNECT_S):
+            if failures >= retry.tries and (not has_started or clock() - last_seen_at > retry.reconnect_s):
                 raise
             wait_s = error.retry_after_s if isinstance(error, TooMany) else 0.0
-            await asyncio.sleep(max(wait_s, backoff_s(failures, 5.0)))
+            await asyncio.sleep(max(wait_s, retry.stream_wait_s(failures)))
         else:
             return
 

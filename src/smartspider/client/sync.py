@@ -10,6 +10,7 @@ from typing import Any, Self
 from smartspider.client.client import Client, address_from_env
 from smartspider.client.handles import Logs, RunHandle, Runs, TaskHandle, Tasks
 from smartspider.client.portal import Mirror, Portal
+from smartspider.client.retry import ClientRetry
 from smartspider.client.rows import Results
 
 
@@ -52,8 +53,15 @@ class SyncClient(Mirror):
     of `Client`, and its streams are iterators.
     """
 
-    def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None:
-        super().__init__(Client(url, token, ca_file=ca_file), Portal())
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        ca_file: str | None = None,
+        retry: ClientRetry = ClientRetry(),
+    ) -> None:
+        super().__init__(Client(url, token, ca_file=ca_file, retry=retry), Portal())
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:

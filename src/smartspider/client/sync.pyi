@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, Literal, Self, Unpack, overload
 
 from smartspider.client.handles import StreamEvent
-from smartspider.client.rows import Several
+from smartspider.client.retry import ClientRetry
+from smartspider.client.rows import PAGE_SIZE, Several
 from smartspider.core.access import Role
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.notifications import ChannelKind, NotificationEvent
@@ -75,14 +76,19 @@ from smartspider.views.tasks import TaskLine, TaskSaved, TaskView, VersionLine, 
 class SyncTasks:
     def apply(self, spec: TaskText | Path, *, note: str = "") -> SyncTaskHandle: ...
     def get(self, task: str) -> SyncTaskHandle: ...
-    def iter(self, *, name: str = "") -> Generator[SyncTaskHandle]: ...
+    def iter(self, *, name: str = "", page_size: int = PAGE_SIZE) -> Generator[SyncTaskHandle]: ...
 
 class SyncRuns:
     def get(self, run_id: str) -> SyncRunHandle: ...
 
 class SyncLogs:
     def iter(
-        self, *, task_id: str | None = None, run_id: str | None = None, **only: Unpack[LogArguments]
+        self,
+        *,
+        task_id: str | None = None,
+        run_id: str | None = None,
+        page_size: int = PAGE_SIZE,
+        **only: Unpack[LogArguments],
     ) -> Generator[LogView]: ...
     def tail(
         self,
@@ -142,6 +148,7 @@ class SyncResults:
         fields: Several | None = None,
         sort: str | None = None,
         envelope: bool = False,
+        page_size: int = PAGE_SIZE,
     ) -> Generator[dict[str, Any]]: ...
     def count(self, *, where: Several = (), at_most: int = 100000) -> ResultCountView: ...
     def coverage(self, *, fields: Several | None = None, sample: int = 1000) -> CoverageView: ...
@@ -496,7 +503,14 @@ class SyncClient(
     tasks: SyncTasks
     runs: SyncRuns
     logs: SyncLogs
-    def __init__(self, url: str, token: str | None = None, *, ca_file: str | None = None) -> None: ...
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        ca_file: str | None = None,
+        retry: ClientRetry = ClientRetry(),
+    ) -> None: ...
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self: ...
     def close(self) -> None: ...

@@ -160,13 +160,10 @@ async def test_a_task_is_followed_from_run_to_run(client: Client, services: Serv
     assert seen == [str(first.id), str(second.id)]
 
 
-async def test_rows_are_had_to_the_last(
-    client: Client, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("smartspider.client.rows.PAGE", 3)
+async def test_rows_are_had_to_the_last(client: Client, services: Services) -> None:
     run = await client.runs.get(str((await crawled(services.installation)).id))
-    assert [row async for row in run.results.iter()] == TEA
-    dear = run.results.iter(where="price>=12", fields=["price", "name"], sort="-price")
+    assert [row async for row in run.results.iter(page_size=3)] == TEA
+    dear = run.results.iter(page_size=1, where="price>=12", fields=["price", "name"], sort="-price")
     assert [list(row.items()) async for row in dear] == [
         [("price", 40), ("name", "Oolong")],
         [("price", 12.5), ("name", "Sencha")],
@@ -217,14 +214,16 @@ async def test_a_file_that_cannot_be_written_leaves_nothing(
     assert files(tmp_path) == ["rows.csv"]
 
 
-async def test_log_lines_are_found_and_followed(
-    client: Client, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("smartspider.client.handles.PAGE", 2)
+async def test_log_lines_are_found_and_followed(client: Client, services: Services) -> None:
     lines = [LogLine(float(at), 20 + 10 * (at % 2), "fetch.done", f"line {at}") for at in range(5)]
     await services.installation.logs.add(lines)
-    assert [line.text async for line in client.logs.iter()] == [f"line {at}" for at in (4, 3, 2, 1, 0)]
-    assert [line.text async for line in client.logs.iter(level="warning")] == ["line 3", "line 1"]
+    assert [line.text async for line in client.logs.iter(page_size=2)] == [
+        f"line {at}" for at in (4, 3, 2, 1, 0)
+    ]
+    assert [line.text async for line in client.logs.iter(level="warning", page_size=2)] == [
+        "line 3",
+        "line 1",
+    ]
     async with aclosing(client.logs.tail(level="warning")) as tail:
         waiting = asyncio.ensure_future(anext(tail))
         await until(lambda: len(services.hub))

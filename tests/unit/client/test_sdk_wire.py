@@ -8,9 +8,11 @@ import random
 import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import uvicorn
 from tests.unit.api.asking import ADMIN_TOKEN, serving
@@ -20,10 +22,10 @@ from tests.unit.client.breaking import Wire, wire
 
 from smartspider.api.app import create_app
 from smartspider.api.limits import ApiLimits
-from smartspider.client import Client
-from smartspider.client import http as connections
+from smartspider.client import Client, ClientRetry
 from smartspider.client.errors import error_of
-from smartspider.client.http import backoff_s, build_path, check_server_url
+from smartspider.client.http import build_path, check_server_url
+from smartspider.client.streams import resumed, server_sent
 from smartspider.core import errors
 from smartspider.core.logs import LogLine
 from smartspider.core.runs.run import RunState
@@ -32,11 +34,7 @@ from smartspider_testing.sites.answers import page, reply
 from smartspider_testing.sites.scripted import ScriptableSite
 
 SPEC = {"name": "shop", "entry_urls": ["http://a.example/"]}
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "FIRST_WAIT_S", 0.001)
+IMPATIENT = ClientRetry(first_wait_s=0.001, max_stream_wait_s=0.01)
 
 
 @pytest.fixture
@@ -48,7 +46,7 @@ async def cut(url: str) -> AsyncIterator[Wire]:
 @pytest.fixture
 async def far(cut: Wire) -> AsyncIterator[Client]:
     """A client at the end of a wire that can be cut."""
-    async with Client(cut.url, ADMIN_TOKEN) as client:
+    async with Client(cut.url, ADMIN_TOKEN, retry=IMPATIENT) as client:
         yield client
 
 
@@ -84,11 +82,11 @@ async def test_what_must_not_be_done_twice_is_not_sent_twice(far: Client, cut: W
 
 async def test_a_server_that_is_not_there_is_tried_a_few_times(cut: Wire) -> None:
     cut.target = None
-    async with Client(cut.url, ADMIN_TOKEN) as client:
+    async with Client(cut.url, ADMIN_TOKEN, retry=IMPATIENT) as client:
         with pytest.raises(errors.ServerUnreachable, match=cut.url) as raised:
             await client.get_me()
     assert "smartspider up" in raised.value.hint
-    assert connections.TRIES <= cut.connections <= 2 * connections.TRIES
+    assert IMPATIENT.tries <= cut.connections <= 2 * IMPATIENT.tries
 
 
 async def test_a_server_that_comes_back_meanwhile_is_found(far: Client, cut: Wire, url: str) -> None:
@@ -100,14 +98,11 @@ async def test_a_server_that_comes_back_meanwhile_is_found(far: Client, cut: Wir
 
 
 @pytest.mark.parametrize("way", ["cut", "restart"])
-async def test_following_goes_on_without_a_gap_or_a_double(
-    services: Services, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("smartspider.client.streams.backoff_s", lambda *_: 0.01)
+async def test_following_goes_on_without_a_gap_or_a_double(services: Services, way: str) -> None:
     run = await new_run(services)
     states: list[RunState] = ["paused", "running"]
     numbers: list[int | None] = []
-    async with wire(None) as cut, Client(cut.url, ADMIN_TOKEN) as client:
+    async with wire(None) as cut, Client(cut.url, ADMIN_TOKEN, retry=IMPATIENT) as client:
 
         async def follow() -> None:
             async for event in client.follow_run(str(run.id)):
@@ -190,21 +185,20 @@ async def test_a_stream_that_never_began_ends_with_what_is_wrong(far: Client, cu
 
 
 async def test_a_stream_waits_for_its_server_but_not_for_ever(
-    services: Services, far: Client, cut: Wire, monkeypatch: pytest.MonkeyPatch
+    services: Services, far: Client, cut: Wire
 ) -> None:
     seconds = itertools.count()  # one with each look at the clock, however slow the machine is
-    monkeypatch.setattr("smartspider.client.streams.monotonic", lambda: float(next(seconds)))
-    monkeypatch.setattr("smartspider.client.streams.backoff_s", lambda *_: 0.001)
-    monkeypatch.setattr("smartspider.client.streams.RECONNECT_S", 2.0 * connections.TRIES)
-    run = await new_run(services)
+    retry = msgspec.structs.replace(IMPATIENT, reconnect_s=2.0 * IMPATIENT.tries)
+    path = f"/api/runs/{(await new_run(services)).id}/events"
 
     async def follow() -> None:
-        async for _ in far.follow_run(str(run.id)):
+        stream = partial(server_sent, far.connection, path, {})
+        async for _ in resumed(stream, retry, lambda: float(next(seconds))):
             cut.hang_up()
 
     with pytest.raises(errors.ServerUnreachable):
         await follow()
-    assert cut.connections > 2 * connections.TRIES
+    assert cut.connections > 2 * retry.tries
 
 
 @pytest.mark.parametrize("limits", [ApiLimits(recheck_s=0.02)])
@@ -337,15 +331,15 @@ async def test_ids_with_odd_characters_stay_one_part_of_the_path(client: Client)
 
 
 def test_waits_grow_and_have_a_bound() -> None:
-    assert all(backoff_s(tried) <= connections.MAX_WAIT_S for tried in (1, 5, 50, 5000))
+    assert all(ClientRetry().wait_s(failures) <= ClientRetry().max_wait_s for failures in (1, 5, 50, 5000))
 
 
-def test_a_client_is_made_of_the_environment(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("secret\n")
-    there = {"SMARTSPIDER_SERVER": "http://a.example:1/", "SMARTSPIDER_TOKEN_FILE": str(tmp_path / "token")}
-    connection = Client.from_env(there).connection
-    token = connection._token  # noqa: SLF001 - a token is not shown to programs
-    assert (connection.url, token) == ("http://a.example:1", "secret")
+async def test_a_client_is_made_of_the_environment(url: str, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{ADMIN_TOKEN}\n")
+    there = {"SMARTSPIDER_SERVER": f"{url}/", "SMARTSPIDER_TOKEN_FILE": str(tmp_path / "token")}
+    async with Client.from_env(there) as client:
+        assert client.connection.url == url
+        assert (await client.get_me()).role == "admin"
     with pytest.raises(errors.SettingInvalid, match="SMARTSPIDER_SERVER"):
         Client.from_env({})
     with pytest.raises(errors.SettingInvalid, match="TOKEN_FILE"):

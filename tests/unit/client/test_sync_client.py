@@ -19,7 +19,7 @@ from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services, serving
 from tests.unit.api.rows import TEA, crawled
 from tests.unit.api.watching import new_run
 
-from smartspider.client import SyncClient
+from smartspider.client import ClientRetry, SyncClient
 from smartspider.client.portal import Portal
 from smartspider.client.sync import SyncResults, SyncRunHandle, SyncTaskHandle
 from smartspider.core.errors import NotFound, ServerUnreachable, SettingInvalid
@@ -153,10 +153,10 @@ def test_it_works_where_a_loop_runs_already(client: SyncClient) -> None:
     assert asyncio.run(asked()) == "admin"
 
 
-def test_a_server_that_is_not_there_is_an_error_and_no_thread_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smartspider.client.http.FIRST_WAIT_S", 0.001)
+def test_a_server_that_is_not_there_is_an_error_and_no_thread_stays() -> None:
+    retry = ClientRetry(first_wait_s=0.001)
     before = threads()
-    with SyncClient("http://127.0.0.1:9") as client, pytest.raises(ServerUnreachable):
+    with SyncClient("http://127.0.0.1:9", retry=retry) as client, pytest.raises(ServerUnreachable):
         client.get_health()
     assert threads() == before
     with pytest.raises(SettingInvalid):
