@@ -73,7 +73,7 @@ def test_what_is_not_built_is_refused_with_one_line(workshop: Workshop) -> None:
 
 
 def test_help_imports_no_web_http_parser_or_validation_library(workshop: Workshop) -> None:
-    heavy = ("aiohttp", "pydantic", "selectolax", "lxml", "apsw", "protego", "yarl", "uvloop", "yaml", "rich")
+    heavy = ("aiohttp", "pydantic", "selectolax", "lxml", "apsw", "yarl", "uvloop", "yaml", "rich")
     code = (
         "import sys; from smartspider.cli.main import main; code = main(['--help']);"
         f"sys.stderr.write(' '.join(name for name in {heavy!r} if name in sys.modules)); sys.exit(code)"

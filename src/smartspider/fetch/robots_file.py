@@ -1,113 +1,247 @@
-"""A parsed robots.txt."""
+"""A parsed robots.txt (RFC 9309), read as leniently as Google's parser reads it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-
-from protego import Protego
+from typing import Literal, NamedTuple
 
 from smartspider.core.pages.page import ROBOTS_TOKEN
 
 MAX_BYTES = 500 * 1024
+MAX_LINE_BYTES = 16_663
 MAX_CRAWL_DELAY_S = 300.0
 DECISIONS_KEPT = 8192
 
-_USER_AGENT = re.compile(r"^(\s*user-agent\s*:\s*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
-_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
-_STRANGER = "another-crawler"
-_EFFECTS = {"allow": True, "disallow": False}
+RobotsKey = Literal["user-agent", "allow", "disallow", "sitemap", "crawl-delay"]
+_KEYS: dict[str, RobotsKey] = {
+    "user-agent": "user-agent",
+    "useragent": "user-agent",
+    "user agent": "user-agent",
+    "allow": "allow",
+    "disallow": "disallow",
+    "dissallow": "disallow",
+    "dissalow": "disallow",
+    "disalow": "disallow",
+    "diasllow": "disallow",
+    "disallaw": "disallow",
+    "sitemap": "sitemap",
+    "site-map": "sitemap",
+    "crawl-delay": "crawl-delay",
+}
+"""Beginnings of keys, with their frequent misspellings."""
+
+_BOM = re.compile(b"\xef(?:\xbb\xbf?)?")
+_LINE_END = re.compile("\r\n|\r|\n")
+_NO_COLON = re.compile(r"([^ \t]+)[ \t]+([^ \t]+)")
+_TOKEN = re.compile("[A-Za-z_-]*")
+_EVERYBODY = re.compile(r"\*(?:\s|$)")
+_URL_PATH = re.compile(r"(?:[^/?;#]*://|//)?[^/?;#]*([^#]*)")
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_NOT_ASCII = re.compile("[\x80-\U0010ffff]+")
+_UNRESERVED = re.compile("[A-Za-z0-9._~-]")
+_INDEX_PAGE = "/index.htm"
+
+
+class RobotsLine(NamedTuple):
+    """A line of a robots.txt with a key. `key` None: the key is unknown."""
+
+    number: int
+    key: RobotsKey | None
+    value: str
+    text: str
+
+
+class PathRule(NamedTuple):
+    """An Allow or Disallow line."""
+
+    is_allow: bool
+    length: int
+    """The length of the pattern: the longest match decides."""
+    parts: tuple[str, ...]
+    """The literal parts of the pattern; anything may be between two of them."""
+    is_anchored: bool
+    """The pattern ends with `$`: the last part must be the end of the path."""
+    text: str
+    """The line, for messages."""
+
+    def matches(self, path: str) -> bool:
+        """Return whether the pattern matches an escaped path. Takes linear time per part."""
+        first, *others = self.parts
+        if not path.startswith(first):
+            return False
+        at = len(first)
+        if not others:
+            return not self.is_anchored or at == len(path)
+        for part in others[:-1]:
+            at = path.find(part, at)
+            if at < 0:
+                return False
+            at += len(part)
+        last = others[-1]
+        if self.is_anchored:
+            return len(path) - len(last) >= at and path.endswith(last)
+        return path.find(last, at) >= 0
 
 
 class RobotsFile:
-    """The rules of a robots.txt for this crawler. `allows` caches its answers by URL."""
+    """The rules of a robots.txt for one crawler. `allows` caches its answers by URL."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, token: str = ROBOTS_TOKEN) -> None:
         if len(body) >= MAX_BYTES:
             # The last line of a truncated file may be half a rule, which forbids more than the whole rule.
             body = body[: body.rfind(b"\n") + 1]
-        self._text = _named_in_full(body.decode("utf-8-sig", errors="replace"))
-        self._parsed = Protego.parse(self._text)
-        self.allows = lru_cache(maxsize=DECISIONS_KEPT)(self._judge)
-
-    @property
-    def size(self) -> int:
+        self.size = len(body)
         """Length in bytes."""
-        return len(self._text)
-
-    @property
-    def crawl_delay_s(self) -> float | None:
+        group = _group_of(token, body)
+        rules = sorted(group.rules, key=lambda rule: (-rule.length, not rule.is_allow))
+        self._rules = [(rule.parts[0], rule) for rule in rules]
+        """Rules with the beginning of their pattern, the deciding ones first."""
+        delay_s = group.crawl_delay_s
+        self.crawl_delay_s = None if delay_s is None else min(delay_s, MAX_CRAWL_DELAY_S)
         """The Crawl-delay for this crawler, at most five minutes."""
-        delay_s = self._parsed.crawl_delay(ROBOTS_TOKEN)
-        return None if delay_s is None else min(float(delay_s), MAX_CRAWL_DELAY_S)
+        self.allows = lru_cache(maxsize=DECISIONS_KEPT)(self._judge)
 
     def deciding_line(self, url: str) -> str | None:
         """Return the line that decides about a URL (the longest match), or None."""
-        verdict = self.allows(url)
-        matching = [
-            (len(pattern), line)
-            for line, is_allow, pattern in _our_rules(self._text)
-            if is_allow == verdict and _matches(pattern, url)
-        ]
-        return max(matching, key=lambda found: found[0])[1] if matching else None
+        rule = self._deciding_rule(url)
+        return None if rule is None else rule.text
 
     def _judge(self, url: str) -> bool:
-        return bool(self._parsed.can_fetch(url, ROBOTS_TOKEN))
+        rule = self._deciding_rule(url)
+        return rule is None or rule.is_allow
+
+    def _deciding_rule(self, url: str) -> PathRule | None:
+        path = path_of(url)
+        if path == "/robots.txt":
+            return None
+        path = _as_literal(_spell_escapes(path))
+        for begin, rule in self._rules:
+            if path.startswith(begin) and rule.matches(path):
+                return rule
+        return None
 
 
-def _matches(pattern: str, url: str) -> bool:
-    """Return whether a pattern matches a URL, as the parser understands patterns."""
-    return not Protego.parse(f"User-agent: *\nDisallow: {pattern}").can_fetch(url, "*")
+class _Group:
+    """The rules that one kind of user-agent line introduces."""
+
+    def __init__(self) -> None:
+        self.is_named = False
+        self.rules: list[PathRule] = []
+        self.crawl_delay_s: float | None = None
+
+    def add(self, line: RobotsLine) -> None:
+        if line.key == "crawl-delay":
+            self.crawl_delay_s = _seconds(line.value)
+        elif line.value:
+            self.rules += _path_rules(line)
 
 
-def _our_rules(text: str) -> Iterator[tuple[str, bool, str]]:
-    """Yield line, effect and pattern of the rules in groups that apply to this crawler."""
-    groups = list(_groups(text))
-    scores = [max(map(_score, agents)) for agents, _ in groups]
-    best = max(scores, default=0)
-    for score, (_, rules) in zip(scores, groups, strict=True):
-        if score == best and best > 0:
-            yield from rules
-
-
-def _groups(text: str) -> Iterator[tuple[list[str], list[tuple[str, bool, str]]]]:
-    agents: list[str] = []
-    rules: list[tuple[str, bool, str]] = []
+def _group_of(token: str, body: bytes) -> _Group:
+    """Return the rules of all groups that name the token, or else of those for everybody."""
+    ours, everybody = _Group(), _Group()
+    current: list[_Group] = []
     is_naming = True
-    for raw in text.splitlines():
-        line = raw.partition("#")[0].strip()
-        field, _, value = (part.strip() for part in line.partition(":"))
-        field = field.lower()
-        if field == "user-agent":
-            if not is_naming and agents:
-                yield agents, rules
-                agents, rules = [], []
-            is_naming = True
-            agents.append(value.lower())
-        elif field and field not in {"sitemap", "host"}:
+    for line in read_lines(body):
+        if line.key == "user-agent":
+            if not is_naming:
+                current, is_naming = [], True
+            if _EVERYBODY.match(line.value):
+                current.append(everybody)
+            elif _token_of(line.value).lower() == token.lower():
+                current.append(ours)
+                ours.is_named = True
+        elif line.key in {"allow", "disallow", "crawl-delay"} and current:
             is_naming = False
-            if field in _EFFECTS and value:
-                rules.append((line, _EFFECTS[field], value))
-    if agents:
-        yield agents, rules
+            for group in current:
+                group.add(line)
+    return ours if ours.is_named else everybody
 
 
-def _score(agent: str) -> int:
-    """Return how specifically a group applies: not at all, by wildcard, by name."""
-    return {"*": 1, ROBOTS_TOKEN.lower(): 2}.get(agent, 0)
+def read_lines(body: bytes) -> Iterator[RobotsLine]:
+    """Yield the lines with a key: `key: value`, or two words without a colon."""
+    begin = _BOM.match(body)
+    text = body[begin.end() if begin else 0 :].decode(errors="surrogateescape")
+    for number, whole in enumerate(_LINE_END.split(text), 1):
+        line = whole[:MAX_LINE_BYTES].partition("#")[0].strip()
+        key, colon, value = line.partition(":")
+        if not colon:
+            words = _NO_COLON.fullmatch(line)
+            if words is None:
+                continue
+            key, value = words[1], words[2]
+        key = key.strip()
+        if key:
+            yield RobotsLine(number, _key_of(key), value.strip(), line)
 
 
-def _named_in_full(text: str) -> str:
-    """Return the file with all agent names replaced that are neither ours nor the wildcard.
+def path_of(url: str) -> str:
+    """Return path and query of a URL."""
+    found = _URL_PATH.match(url)
+    path = found[1] if found else ""
+    return path if path.startswith("/") else f"/{path}"
 
-    RFC 9309 compares whole product tokens without a version; the parser would match parts of a name.
+
+def escape_pattern(pattern: str) -> str:
+    """Return a pattern spelled like the paths it is compared with: characters outside ASCII escaped, escapes
+    in upper case, and none for letters and digits.
     """
-    return _USER_AGENT.sub(lambda found: found[1] + _addressee(found[2]), text)
+    return _spell_escapes(pattern if pattern.isascii() else _NOT_ASCII.sub(_escaped, pattern))
 
 
-def _addressee(value: str) -> str:
-    token = _TOKEN.match(value)
-    if token is None:
-        return "*" if value.strip().startswith("*") else _STRANGER
-    return ROBOTS_TOKEN if token[0].lower() == ROBOTS_TOKEN.lower() else _STRANGER
+def _spell_escapes(path: str) -> str:
+    return _ESCAPE.sub(_spelled, path) if "%" in path else path
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogateescape"))
+
+
+def _spelled(found: re.Match[str]) -> str:
+    character = chr(int(found[0][1:], 16))
+    return character if _UNRESERVED.fullmatch(character) else found[0].upper()
+
+
+def _as_literal(path: str) -> str:
+    """Return a path whose `*` and `$` are no wildcards."""
+    return path.replace("*", "%2A").replace("$", "%24")
+
+
+def _path_rules(line: RobotsLine) -> Iterator[PathRule]:
+    pattern = escape_pattern(line.value)
+    yield _path_rule(line, pattern)
+    folder, mark, _ = pattern.rpartition(_INDEX_PAGE)
+    if line.key == "allow" and mark and "/" not in pattern[len(folder) + 1 :]:
+        # Allowing the index page of a folder allows the folder.
+        yield _path_rule(line, f"{folder}/$")
+
+
+def _path_rule(line: RobotsLine, pattern: str) -> PathRule:
+    is_anchored = pattern.endswith("$")
+    parts = (pattern[:-1] if is_anchored else pattern).split("*")
+    literal = tuple(_as_literal(part) for part in parts)
+    return PathRule(line.key == "allow", len(pattern), literal, is_anchored, _printable(line.text))
+
+
+def _key_of(key: str) -> RobotsKey | None:
+    lowered = key.lower()
+    return next((known for begin, known in _KEYS.items() if lowered.startswith(begin)), None)
+
+
+def _token_of(agent: str) -> str:
+    """Return the product token of a user-agent line, without a version."""
+    found = _TOKEN.match(agent)
+    return found[0] if found else ""
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        delay_s = float(value)
+    except ValueError:
+        return None
+    return delay_s if 0 <= delay_s < float("inf") else None
+
+
+def _printable(text: str) -> str:
+    return text.encode(errors="surrogateescape").decode(errors="replace")

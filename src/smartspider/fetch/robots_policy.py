@@ -36,7 +36,7 @@ _TOO_MANY_HOPS = 310
 """The status stored for a robots.txt with too many redirects; RFC 9309 treats it as missing."""
 KNOWN_ORIGINS = 10_000
 KNOWN_BYTES = 2_000_000
-"""Total size of cached files. A parsed file takes some thirty times its length."""
+"""Total size of cached files. A parsed file takes about twelve times its length."""
 
 
 class _OriginRules:

@@ -238,7 +238,7 @@ def test_help_imports_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_asking_for_help_needs_nothing_heavy(arguments: str) -> None:
     heavy = (
-        "aiohttp pydantic selectolax lxml apsw protego yarl uvloop yaml rich publicsuffixlist fastapi uvicorn"
+        "aiohttp pydantic selectolax lxml apsw yarl uvloop yaml rich publicsuffixlist fastapi uvicorn"
         " jwt argon2 structlog prometheus_client"
     )
     code = (
