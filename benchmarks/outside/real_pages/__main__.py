@@ -1,0 +1,166 @@
+"""Run `smartspider suggest` on labelled pages of real sites and count what its first answer has right.
+
+python -m benchmarks.outside.real_pages [--half tune|held] [--page KEY] [--reveal] [--json] [--jobs 2]
+
+Pages are fetched when this runs (`sources.py`) and served on loopback. Tune on one half only: of the
+other, details are shown only with --reveal. Exits 1 below the figures asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import msgspec
+from benchmarks.outside.real_pages.judge import Found, Judgement, judge
+from benchmarks.outside.real_pages.labels import Label, read_labels
+from benchmarks.outside.real_pages.site import Site, serve
+from benchmarks.outside.sources import SourceUnavailable, open_source
+
+LISTS, FIELDS, NEXT = 0.90, 0.85, 0.90
+"""The shares asked; wrong next pages are never accepted."""
+
+
+def main() -> int:
+    options = _options()
+    labels = [
+        label
+        for label in read_labels()
+        if (options.half is None or label.is_held == (options.half == "held"))
+        and (options.page is None or label.key == options.page)
+    ]
+    labels = [label for label in labels if _is_there(label)]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(try_page, labels))
+    if options.json:
+        json.dump(msgspec.to_builtins(results), sys.stdout, ensure_ascii=False, indent=1)
+        return 0
+    totals = Totals(results)
+    print(totals.line())
+    held = {label.key for label in labels if label.is_held and not options.reveal}
+    for result in results:
+        print(f"  {result.key}" if result.key in held else _report(result))
+    return 0 if totals.are_enough() else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Try `suggest` on labelled pages of real sites.")
+    parser.add_argument("--half", choices=("tune", "held"), help="only this half of the pages")
+    parser.add_argument("--page", metavar="KEY", help="only this page")
+    parser.add_argument("--reveal", action="store_true", help="show details of the held half")
+    parser.add_argument("--json", action="store_true", help="print all results as JSON, details included")
+    parser.add_argument("--jobs", type=int, default=2, help="pages at a time")
+    return parser.parse_args()
+
+
+def _is_there(label: Label) -> bool:
+    """Fetch the source of a page; say so if it cannot be had."""
+    try:
+        return (open_source(label.source) / label.path).is_file()
+    except SourceUnavailable as error:
+        print(f"left out: {label.key}: {error}", file=sys.stderr)
+        return False
+
+
+def try_page(label: Label) -> Judgement:
+    """Run `suggest` on a page and judge its first candidate."""
+    with serve(label, open_source(label.source)) as site:
+        started = time.process_time()
+        candidate, note = _suggest(site)
+        cpu_s = time.process_time() - started
+        html, found = _apply(site, candidate)
+    return msgspec.structs.replace(judge(label, html, found, note), cpu_s=round(cpu_s, 2))
+
+
+def _suggest(site: Site) -> tuple[dict[str, Any] | None, str]:
+    """Return the first candidate of the command, or None and what it said."""
+    from smartspider.cli.main import main as smartspider
+
+    out, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+        try:
+            code = smartspider(["suggest", site.url, "--json"])
+        except Exception as error:  # noqa: BLE001 - a crash is a result like any other
+            return None, f"crashed: {error!r}"
+    if code:
+        return None, said.getvalue().strip()
+    return json.loads(out.getvalue())["candidates"][0], ""
+
+
+def _apply(site: Site, candidate: dict[str, Any] | None) -> tuple[str, Found | None]:
+    """Extract the page with the task of a candidate, as a crawl does."""
+    from urllib.parse import urljoin
+
+    from smartspider.services.plans import compile_plan
+    from smartspider.taskfile.compile import compile_task
+    from smartspider.taskfile.load import parse_task
+    from smartspider.wiring.preview.fetch_page import fetch_page
+    from smartspider.wiring.processes.lifecycle import run_loop
+
+    page = run_loop(fetch_page(site.url, obey_robots=False))
+    if candidate is None:
+        return page.text, None
+    plan = compile_task(parse_task(candidate["task"]))
+    compiled = compile_plan(plan)
+    extraction = compiled.extractor.extract(page, plan.entries[0])
+    if compiled.pipeline is not None:
+        extraction = compiled.pipeline.process(extraction, page)
+    rows = [{name: site.restore(value) for name, value in row.items()} for row in extraction.items]
+    links = [urljoin(extraction.base, link.href) for link in extraction.links if link.is_pagination]
+    return page.text, Found(_selector(candidate["items"]), rows, [site.restore(link) for link in links])
+
+
+def _selector(items: Any) -> str | None:
+    if isinstance(items, str):
+        return items
+    return items["expr"] if isinstance(items, dict) and items.get("type", "css") == "css" else None
+
+
+class Totals:
+    """The figures of all pages."""
+
+    def __init__(self, results: list[Judgement]) -> None:
+        self.pages = len(results)
+        self.lists = sum(result.list_right for result in results)
+        self.right = sum(len(result.fields_right) for result in results)
+        self.wanted = self.right + sum(len(result.fields_wrong) for result in results)
+        verdicts = [result.next for result in results]
+        self.next_right, self.next_wrong = verdicts.count("right"), verdicts.count("wrong")
+        self.next_wanted = self.next_right + verdicts.count("missing")
+        self.slowest_s = max((result.cpu_s for result in results), default=0.0)
+
+    def line(self) -> str:
+        return (
+            f"right list first on {_share(self.lists, self.pages)} pages, {_share(self.right, self.wanted)} "
+            f"wanted fields, next page right on {_share(self.next_right, self.next_wanted)}, "
+            f"wrong on {self.next_wrong}; slowest {self.slowest_s:.2f} s of CPU"
+        )
+
+    def are_enough(self) -> bool:
+        return (
+            self.lists >= LISTS * self.pages
+            and self.right >= FIELDS * self.wanted
+            and self.next_right >= NEXT * self.next_wanted
+            and self.next_wrong == 0
+        )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.0%})" if whole else "0 of 0"
+
+
+def _report(result: Judgement) -> str:
+    fields = f"{len(result.fields_right)}/{len(result.fields_right) + len(result.fields_wrong)} fields"
+    wrong = f" (not {', '.join(result.fields_wrong)})" if result.fields_wrong else ""
+    mark = "ok  " if result.list_right else "LIST"
+    return f"  {mark} {result.key}: {fields}{wrong}, next {result.next}; {result.note}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

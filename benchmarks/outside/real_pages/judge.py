@@ -1,0 +1,178 @@
+"""Compare the first suggestion for a page with its label. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, Literal
+from urllib.parse import unquote, urljoin
+
+import msgspec
+from benchmarks.outside.real_pages.labels import Label
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+SAME_SHARE = 0.95
+"""The share of items that two equal lists have in common."""
+
+MOST_TEXT = 0.8
+"""The share of an element's text that a part of it has if both are the same item."""
+
+NextVerdict = Literal["right", "wrong", "missing", "none"]
+"""`none`: the page has no next page, and none was suggested."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What the first suggestion takes from the page; addresses are the original ones."""
+
+    items: str | None
+    """Its CSS selector; None if the items are not elements."""
+    rows: list[dict[str, Any]]
+    next: list[str]
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The result for one page."""
+
+    key: str
+    list_right: bool
+    fields_right: list[str]
+    fields_wrong: list[str]
+    next: NextVerdict
+    note: str
+    cpu_s: float = 0.0
+
+
+def judge(label: Label, html: str, found: Found | None, note: str = "") -> Judgement:
+    """Return what is right in a suggestion; nothing is right in None."""
+    wanted = list(dict.fromkeys(name for row in label.rows.values() for name in row))
+    if found is None:
+        return Judgement(label.key, False, [], wanted, "missing" if label.next else "none", note)
+    matches = _align(label, html, found)
+    is_right = matches is not None
+    right = [name for name in wanted if matches and _has_field(label, found.rows, matches, name)]
+    wrong = [name for name in wanted if name not in right]
+    said = note or f"{found.items or 'no elements'}: {len(found.rows)} of {label.count} items"
+    return Judgement(label.key, is_right, right, wrong, _judge_next(label, found.next), said)
+
+
+def _align(label: Label, html: str, found: Found) -> dict[int, int] | None:
+    """Return the row of the suggestion for each labelled row; None if it is another list."""
+    labelled = {int(index): int(index) % label.count for index in label.rows}
+    if found.items is None:
+        near = abs(len(found.rows) - label.count) <= (1 - SAME_SHARE) * label.count
+        rows = {index: _best_row(label, found.rows, index) for index in labelled} if near else {}
+        return {index: row for index, row in rows.items() if row is not None} or None
+    tree = LexborHTMLParser(html)
+    suggested = tree.css(found.items)
+    for selector in label.items:
+        pairs = _pair(tree.css(selector), suggested)
+        if pairs is not None:
+            if len(found.rows) != len(suggested):
+                return {index: index for index in labelled if -len(found.rows) <= index < len(found.rows)}
+            return {index: pairs[place] for index, place in labelled.items() if place in pairs}
+    return None
+
+
+def _pair(labelled: list[LexborNode], suggested: list[LexborNode]) -> dict[int, int] | None:
+    """Pair equal or nested elements one to one; None if more than a few of either list stay alone.
+
+    The inner of two nested elements has most of the text: a title is not its row, a row is not its table.
+    """
+    ours = {node.mem_id: index for index, node in enumerate(labelled)}
+    theirs = {node.mem_id: number for number, node in enumerate(suggested)}
+    nested = {(_owner(node, ours), number) for number, node in enumerate(suggested)}
+    nested |= {(index, _owner(node, theirs)) for index, node in enumerate(labelled)}
+    both = [(index, number) for index, number in nested if index is not None and number is not None]
+    first, second = Counter(index for index, _ in both), Counter(number for _, number in both)
+    pairs = {
+        index: number
+        for index, number in both
+        if first[index] == second[number] == 1 and _is_most(labelled[index], suggested[number])
+    }
+    return pairs if len(pairs) >= SAME_SHARE * max(len(labelled), len(suggested)) and pairs else None
+
+
+def _owner(node: LexborNode, among: dict[int, int]) -> int | None:
+    """Return the number of the nearest known element that is or contains a node."""
+    current: LexborNode | None = node
+    while current is not None:
+        if current.mem_id in among:
+            return among[current.mem_id]
+        current = current.parent
+    return None
+
+
+def _is_most(first: LexborNode, second: LexborNode) -> bool:
+    sizes = sorted(len(_plain(node.text())) for node in (first, second))
+    return sizes[0] >= MOST_TEXT * sizes[1]
+
+
+def _best_row(label: Label, rows: list[dict[str, Any]], index: int) -> int | None:
+    """Return the row with the most labelled values; None if no row has one."""
+    wanted = label.rows[str(index)]
+
+    def hits(row: dict[str, Any]) -> int:
+        return sum(
+            any(is_value(given, right, label.url) for given in row.values()) for right in wanted.values()
+        )
+
+    best = max(range(len(rows)), key=lambda number: hits(rows[number]), default=None)
+    return best if best is not None and hits(rows[best]) else None
+
+
+def _has_field(label: Label, rows: list[dict[str, Any]], matches: dict[int, int], name: str) -> bool:
+    """Return whether one field has the right value in every labelled row."""
+    checks = [
+        (rows[row], label.rows[str(index)][name])
+        for index, row in matches.items()
+        if name in label.rows[str(index)]
+    ]
+    fields = list(rows[0]) if rows else []
+    return bool(checks) and any(
+        all(is_value(row.get(field), right, label.url) for row, right in checks) for field in fields
+    )
+
+
+def is_value(given: Any, right: list[Any], base: str) -> bool:
+    """Return whether a value is one of the right ones; white space and spellings of URLs do not count."""
+    if isinstance(given, list):
+        given = " ".join(map(str, given))
+    return given is not None and any(_is_one(given, one, base) for one in right)
+
+
+def _is_one(given: Any, right: Any, base: str) -> bool:
+    if isinstance(right, int | float) or isinstance(given, int | float):
+        return _number(given) is not None and _number(given) == _number(right)
+    if right.startswith("date:"):
+        day = right.removeprefix("date:")
+        return bool(re.match(r"\d{4}-\d\d-\d\d(?!\d)" if day == "any" else re.escape(day), given))
+    have, want = _plain(given), _plain(right)
+    if want.endswith("…") and have.startswith(want[:-1]):
+        return True
+    return bool(want) and (have == want or _address(given, base) == _address(right, base))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split())
+
+
+def _address(text: str, base: str) -> str:
+    """Return an absolute URL without its scheme and escapes."""
+    try:
+        joined = urljoin(base, text.strip())
+    except ValueError:
+        return text
+    return unquote(re.sub(r"^https?:", "", joined)).removesuffix("/")
+
+
+def _judge_next(label: Label, suggested: list[str]) -> NextVerdict:
+    if not suggested:
+        return "missing" if label.next else "none"
+    if label.next is None:
+        return "wrong"
+    wanted = _address(label.next, label.url)
+    return "right" if wanted in {_address(one, label.url) for one in suggested} else "wrong"
