@@ -24,8 +24,7 @@ from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader
 from smartspider.engine.retry_or_close import Reading
 from smartspider.interfaces.event_bus import EventBus
-from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.pipeline import Pipeline
+from smartspider.interfaces.extractor import Extractor, Pipeline
 
 
 class AnswerReader:

@@ -19,8 +19,7 @@ from smartspider.dedup.url_filter import FilterStack, StoredUrls
 from smartspider.installation.keys import Keys, open_keys
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.demand import Demand
-from smartspider.interfaces.frontier import Frontier, FrontierReplay
+from smartspider.interfaces.frontier import Demand, Frontier, FrontierReplay
 from smartspider.interfaces.frontier_index import LAPSE_S, Index, RefusalCounts
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger

@@ -1,4 +1,4 @@
-"""Extraction of items and links from a page."""
+"""Extraction of items and links from a page, and the steps that its items go through."""
 
 from __future__ import annotations
 
@@ -23,3 +23,16 @@ class Extractor(Protocol):
 
     def extract(self, page: Page, request: Request) -> Extraction:
         """Return the items and links of a page, by the rules of the request's page type."""
+
+
+class Pipeline(Protocol):
+    """Applies the steps of a task to the items of a page.
+
+    1. Items keep their order; a rejected item has its reason, step, field and value.
+    2. One bad item never affects another.
+    3. Raises nothing.
+    4. Links stay unchanged.
+    """
+
+    def process(self, extraction: Extraction, page: Page) -> Extraction:
+        """Return the extraction with processed items, rejects, counters and, if enabled, value changes."""

@@ -1,4 +1,4 @@
-"""The queue of requests to fetch: a fast index of the open rows, behind the gates of the hosts."""
+"""The queue of requests to fetch, behind the gates of the hosts: a fast index of the open rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.runs.run import HTTP_ONLY
+from smartspider.core.workers.scaling import LaneDemand
 from smartspider.core.workers.worker import WorkerRegistration
 
 
@@ -93,3 +94,13 @@ class FrontierReplay(Protocol):
 
     async def open_rows(self, run_id: int, *, after: int = 0, limit: int = 500) -> list[int]:
         """Return ids of open rows of a run that are greater than `after`."""
+
+
+class Demand(Protocol):
+    """1. For each run it returns the number of hosts with queued work, and the state of some of these hosts.
+    2. The cost for a run is bounded by `limit` hosts.
+    3. A host that several runs have work for is returned with the limits of the strictest run.
+    """
+
+    async def lanes(self, runs: Sequence[int], limit: int) -> dict[int, tuple[int, list[LaneDemand]]]:
+        """Return the number of hosts of each run, and up to `limit` of them."""

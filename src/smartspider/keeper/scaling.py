@@ -18,7 +18,7 @@ from smartspider.core.workers.scaling import (
     update_throughput,
 )
 from smartspider.core.workers.worker import WorkerRecord
-from smartspider.interfaces.demand import Demand
+from smartspider.interfaces.frontier import Demand
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.nodes.scaling import ScalingStore

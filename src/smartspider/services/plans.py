@@ -13,8 +13,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning
 from smartspider.extract.compile import compile_pages
-from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.pipeline import Pipeline
+from smartspider.interfaces.extractor import Extractor, Pipeline
 from smartspider.pipeline import columns, item_schema
 from smartspider.pipeline.columns import rule_columns
 from smartspider.pipeline.compile import FindStep, StepCompiler

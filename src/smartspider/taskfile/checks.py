@@ -1,15 +1,19 @@
-"""Checks across sections of a task, such as references to page types and fields."""
+"""Checks across sections of a task: references to page types and fields, and unsupported features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from smartspider.core.errors import Problem
+from smartspider.core.errors import NotBuilt, Problem
 from smartspider.core.pages.rules import OWN_PAGE
 from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.core.requests.templates import placeholders_in
+from smartspider.plugins import registry
+from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.entries import find_entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
+from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
 from smartspider.taskfile.model.rules import Rule
 from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems
@@ -185,3 +189,74 @@ def find_cautions(task: Task) -> list[Problem]:
     if task.dedup.urls == "bloom":
         return [Problem("dedup.urls", LOSSY, "remove the key to miss none")]
     return []
+
+
+Finder = Callable[[Task], Iterable[str]]
+"""Returns the paths of the keys that use a feature."""
+
+
+def find_missing(task: Task) -> list[Problem]:
+    """Return a problem for each key that uses an unsupported feature."""
+    hint = "remove the key to run the rest of the task"
+    return [
+        Problem(path, f"{capability} not supported yet", hint)
+        for capability, find in NOT_BUILT
+        for path in find(task)
+    ]
+
+
+def require_supported(task: Task) -> None:
+    """Raise `NotBuilt`, naming every key that uses an unsupported feature."""
+    problems = find_missing(task)
+    if problems:
+        listed = "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
+        raise NotBuilt(f"this version cannot run the task: {listed}", hint=problems[0].hint)
+
+
+def _is_set(path: str) -> Finder:
+    """Find a key that is set to something other than its default."""
+
+    def find(task: Task) -> Iterator[str]:
+        section: Any = task
+        *above, last = path.split(".")
+        for name in above:
+            section = getattr(section, name)
+        if (
+            isinstance(section, Section)
+            and getattr(section, last) != type(section).model_fields[last].default
+        ):
+            yield path
+
+    return find
+
+
+def _pagination(kind: str) -> Finder:
+    """Find paginations of a kind."""
+
+    def find(task: Task) -> Iterator[str]:
+        for name, page in task.page_types.items():
+            if page.pagination is not None and page.pagination.type == kind:
+                yield f"{page_prefix(task, name)}pagination.type"
+
+    return find
+
+
+def _transport(task: Task) -> Iterator[str]:
+    """Find a `fetch.mode` without an installed transport."""
+    if not registry.is_known(TRANSPORT, task.fetch.mode):
+        yield "fetch.mode"
+
+
+NOT_BUILT: tuple[tuple[str, Finder], ...] = (
+    ("pagination by scrolling is", _pagination("scroll")),
+    ("fetching by browser or impersonation is", _transport),
+    ("proxy pools are", _is_set("fetch.proxy_pool")),
+    ("waiting for an element is", _is_set("fetch.wait_for")),
+    ("actions on a page are", _is_set("fetch.actions")),
+    ("sinks besides the result store are", _is_set("sinks")),
+    ("alerts on empty fields are", _is_set("alerts.empty_fields")),
+    ("the WARC archive is", _is_set("archive.warc")),
+    ("cookies from the vault are", _is_set("use_cookie")),
+    ("cookies from the vault are", _is_set("cookie_id")),
+    ("account pools are", _is_set("account_pool")),
+)

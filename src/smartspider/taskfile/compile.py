@@ -10,7 +10,7 @@ from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
 from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, RunLimits
-from smartspider.taskfile.capabilities import require_supported
+from smartspider.taskfile.checks import require_supported
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests
 from smartspider.taskfile.model.sections import Adaptive

@@ -1,4 +1,4 @@
-"""The event subscribers of a server's worker: log file, store, standard output, metrics."""
+"""The event subscribers of a server's worker: log lines to a file, the store and standard output; metrics."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from smartspider.core import events
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.core.redaction import Redactor
@@ -18,7 +20,6 @@ from smartspider.interfaces.event_bus import Subscriber
 from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
 from smartspider.telemetry.buffer import LogBuffer
-from smartspider.telemetry.lines import line_of
 from smartspider.telemetry.log_files import EventLog, print_line
 from smartspider.telemetry.metrics import EventCounter
 
@@ -98,3 +99,90 @@ async def _keep_counting(counter: EventCounter) -> None:
     while True:
         await asyncio.sleep(COUNT_EVERY_S)
         await counter.flush()
+
+
+LONGEST_ERROR = 60
+_HEAD = ("run_id", "host", "url")
+_FAILED = ("dead", "broken")
+
+
+def line_of(event: Event, at: float, worker: str, redactor: Redactor) -> LogLine:
+    """Return an event as a log line, redacted."""
+    fields: dict[str, Any] = redactor.fields(msgspec.structs.asdict(event))
+    run_id, host, url = (fields.pop(name, None) for name in _HEAD)
+    return LogLine(
+        at,
+        LEVELS[event.level],
+        event.name,
+        redactor.text(sentence(event)),
+        worker,
+        run_id=run_id or None,
+        host=host,
+        url=url,
+        error=error_of(event),
+        fields=fields,
+    )
+
+
+def error_of(event: Event) -> str | None:
+    """Return the type of an error: the first part of a reason such as `connect: refused`."""
+    if event.level not in ("warning", "error") and getattr(event, "state", None) not in _FAILED:
+        return None
+    reason = getattr(event, "reason", "")
+    return reason.partition(":")[0].strip()[:LONGEST_ERROR] or None
+
+
+def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per event
+    """Return a sentence about an event."""
+    match event:
+        case events.RunStarted(task=task, is_resumed=is_resumed):
+            return f"the run of task {task} {'has resumed' if is_resumed else 'has started'}"
+        case events.RunEnded(state=state, reason=reason):
+            return f"the run is {state}{_because(reason)}"
+        case events.PageClosed(state=state, reason=reason, status=status, items=items, elapsed_s=elapsed_s):
+            answer = f"HTTP {status}, " if status else ""
+            return f"{state} with {_many(items, 'item')} ({answer}{elapsed_s:.2f} s){_because(reason)}"
+        case events.FetchRetried(reason=reason, attempts=attempts, delay_s=delay_s):
+            return f"{reason}; attempt {attempts} failed, the next is in {delay_s:.1f} s or later"
+        case events.PageBuried(reason=reason):
+            return f"failed permanently{_because(reason)}"
+        case events.ValuesCleaned(count=count):
+            return f"{_many(count, 'value')} contained characters that cannot be stored; they were removed"
+        case events.ItemsRejected(count=count, reason=reason):
+            return f"{_many(count, 'item')} rejected{_because(reason)}"
+        case events.LinksDropped(count=count):
+            return f"{_many(count, 'link')} dropped: the page exceeds traps.max_links_per_page"
+        case events.FieldsDropped(count=count):
+            return f"carried fields of {_many(count, 'link')} dropped: too large"
+        case events.HostHeld(host=host, hold_s=hold_s, reason=reason):
+            return f"{host} is on hold for {hold_s:.0f} s{_because(reason)}"
+        case events.HostAbandoned(host=host, count=count, reason=reason):
+            return f"abandoned {host} with {_many(count, 'request')}{_because(reason)}"
+        case events.LeasesReturned(count=count, worker=worker):
+            return f"{_many(count, 'request')} returned to the queue: {worker} is dead or unresponsive"
+        case events.GuardTripped(reason=reason):
+            return f"a guard was triggered{_because(reason)}"
+        case events.StoreLost(reason=reason):
+            return f"the store is unavailable{_because(reason)}"
+        case events.StoreReturned(away_s=away_s):
+            return f"the store is available again after {away_s:.1f} s"
+        case events.WorkerThrottled(share=share, fault_share=faults, lag_s=lag_s):
+            worse = f"{faults:.0%} of its requests fail, its lag is {lag_s:.2f} s"
+            return f"this worker is less healthy than the others and fills {share:.0%} of its slots: {worse}"
+        case events.WorkerRestored():
+            return "this worker uses all its slots again"
+        case events.UrlFilterCounted(layer=layer, hits=hits, misses=misses):
+            return f"the {layer} URL filter: {hits} hits, {misses} misses"
+        case events.UrlFilterFull(layer=layer, bytes_used=used, bytes_max=most, is_full=is_full):
+            rest = ": it is full, and the store is queried instead" if is_full else ""
+            return f"the {layer} URL filter uses {used} of {most} bytes{rest}"
+        case _:
+            return event.name.replace(".", " ")
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

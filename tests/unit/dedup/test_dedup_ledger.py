@@ -24,7 +24,7 @@ from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, 
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.runtime import LocalBus
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.telemetry.lines import sentence
+from smartspider.telemetry.subscribers import sentence
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.clock import ManualClock
 

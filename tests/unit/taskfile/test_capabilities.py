@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotBuilt
-from smartspider.taskfile.capabilities import find_missing
+from smartspider.taskfile.checks import find_missing
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 

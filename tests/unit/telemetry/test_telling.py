@@ -23,9 +23,8 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.store.logs.terms import LogFilter
 from smartspider.telemetry import buffer as buffers
 from smartspider.telemetry.buffer import LogBuffer
-from smartspider.telemetry.lines import line_of
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
-from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
+from smartspider.telemetry.subscribers import LogDestinations, line_of, worker_subscribers
 from smartspider.wiring.folder import open_folder
 from smartspider_testing.contracts.actions import plan_of
 

@@ -17,7 +17,7 @@ Found = dict[int, tuple[int, list[LaneDemand]]]
 
 
 class RedisDemand:
-    """See `interfaces/demand.py`. `now` returns store time, which the frontier follows."""
+    """See `interfaces/frontier.py`. `now` returns store time, which the frontier follows."""
 
     def __init__(self, shards: Shards, now: Callable[[], float]) -> None:
         self._shards = shards

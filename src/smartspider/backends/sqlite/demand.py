@@ -18,7 +18,7 @@ SOON_S = 10.0
 
 
 class SqliteDemand:
-    """See `interfaces/demand.py`."""
+    """See `interfaces/frontier.py`."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._db = database

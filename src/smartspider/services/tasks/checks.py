@@ -11,8 +11,7 @@ import msgspec
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
 from smartspider.services.plans import compile_plan
-from smartspider.taskfile.capabilities import find_missing
-from smartspider.taskfile.checks import find_cautions
+from smartspider.taskfile.checks import find_cautions, find_missing
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import Task, task_spec

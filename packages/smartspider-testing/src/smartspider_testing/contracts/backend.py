@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from smartspider.interfaces.demand import Demand
-from smartspider.interfaces.frontier import Frontier
+from smartspider.interfaces.frontier import Demand, Frontier
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.robots_cache import RobotsCache

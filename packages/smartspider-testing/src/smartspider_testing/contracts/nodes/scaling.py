@@ -1,4 +1,4 @@
-"""The contract of `interfaces/demand.py`; tests name the promise they check."""
+"""The contract of `interfaces/frontier.py`; tests name the promise they check."""
 
 from __future__ import annotations
 
