@@ -81,6 +81,7 @@ async def drop_finished(filters: Sequence[UrlFilter], live: Collection[int], epo
 
 
 WAIT_S = 0.5
+"""Time a filter has to answer; reports do without one that is slower."""
 WARN_SHARE = 0.8
 ERROR = 0.0081
 """The relative standard error of an estimate: two of three are nearer than that."""
@@ -106,12 +107,12 @@ class DistinctUrls(msgspec.Struct, frozen=True):
         return ERROR if self.of_run is not None else None
 
 
-async def estimate_distinct(filters: FilterStack, run: Run) -> DistinctUrls:
-    """Estimate the distinct URLs of a run and of its task."""
+async def estimate_distinct(filters: FilterStack, run: Run, wait_s: float = WAIT_S) -> DistinctUrls:
+    """Estimate the distinct URLs of a run and of its task; unknown if that takes longer than `wait_s`."""
     if filters.estimates is None:
         return DistinctUrls()
     of_run, of_task = FilterKey("run", run.id), FilterKey("task", run.task_id)
-    about = await _or_none(filters.estimates.estimate([of_run, of_task])) or {}
+    about = await _or_none(filters.estimates.estimate([of_run, of_task]), wait_s) or {}
     return DistinctUrls(about.get(of_run) or None, about.get(of_task) or None)
 
 
@@ -140,9 +141,9 @@ def check_filter_size(name: str, size: FilterSize, sums: Mapping[MetricKey, floa
     return DoctorCheck(f"known URLs, {name}", is_ok, detail if is_ok else f"{detail}: {ADVICE}")
 
 
-async def _or_none(answer: Awaitable[T]) -> T | None:
+async def _or_none(answer: Awaitable[T], wait_s: float = WAIT_S) -> T | None:
     try:
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(wait_s):
             return await answer
     except (StoreUnavailable, TimeoutError):
         return None

@@ -27,9 +27,9 @@ class DoctorCheck(msgspec.Struct, frozen=True):
     detail: str
 
 
-def check_installation() -> list[DoctorCheck]:
-    """Check Python, packages, SQLite, disk space and process limits."""
-    return [_python(), *_packages(), _sqlite(), _disk(), _files()]
+def check_installation(product: str = PRODUCT) -> list[DoctorCheck]:
+    """Check Python, the packages that `product` requires, SQLite, disk space and process limits."""
+    return [_python(), *_packages(product), _sqlite(), _disk(), _files()]
 
 
 def _python() -> DoctorCheck:
@@ -37,12 +37,12 @@ def _python() -> DoctorCheck:
     return DoctorCheck("python", sys.version_info >= (3, 11), version)
 
 
-def _packages() -> list[DoctorCheck]:
+def _packages(product: str) -> list[DoctorCheck]:
     """Check the requirements of the installed package, without extras."""
     try:
-        needed = metadata.requires(PRODUCT) or []
+        needed = metadata.requires(product) or []
     except metadata.PackageNotFoundError:
-        return [DoctorCheck(PRODUCT, is_ok=False, detail=NOT_INSTALLED)]
+        return [DoctorCheck(product, is_ok=False, detail=NOT_INSTALLED)]
     return [_package(requirement) for requirement in needed if "extra ==" not in requirement]
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.dedup.url_filter import FilterKey, FilterSize, FilterStack
-from smartspider.services import dedup
 from smartspider.services.dedup import DistinctUrls, check_filter_size, estimate_distinct, filter_sizes
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.backends.sqlite import SqliteBackend
@@ -44,10 +43,7 @@ class About:
         return {key: self._about.get(key, 0) for key in keys}
 
 
-async def test_distinct_urls_are_returned_where_they_are_counted(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dedup, "WAIT_S", 0.01)
+async def test_distinct_urls_are_returned_where_they_are_counted(backend: SqliteBackend) -> None:
     run = await begin(backend)
     counted = {FilterKey("run", run.id): 7, FilterKey("task", run.task_id): 11}
     distinct = await estimate_distinct(FilterStack(estimates=About(counted)), run)
@@ -58,7 +54,7 @@ async def test_distinct_urls_are_returned_where_they_are_counted(
         FilterStack(estimates=About(counted, fails=True)),
         FilterStack(estimates=About(counted, hangs=True)),
     ):
-        assert await estimate_distinct(layers, run) == DistinctUrls()
+        assert await estimate_distinct(layers, run, wait_s=0.01) == DistinctUrls()
     assert DistinctUrls().error is None
 
 

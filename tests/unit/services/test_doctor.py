@@ -6,7 +6,6 @@ from importlib import metadata
 
 import pytest
 
-from smartspider.services import doctor
 from smartspider.services.doctor import DoctorCheck, check_installation
 
 
@@ -38,9 +37,8 @@ def test_a_package_that_is_needed_only_elsewhere_may_be_missing(monkeypatch: pyt
     assert missing in check_installation()
 
 
-def test_a_product_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "PRODUCT", "no-such-product")
+def test_a_product_that_is_not_installed_is_told() -> None:
     found = DoctorCheck(
         "no-such-product", is_ok=False, detail="not installed: run `pip install smartspider-crawler`"
     )
-    assert found in check_installation()
+    assert found in check_installation("no-such-product")
