@@ -28,17 +28,17 @@ MetricKey = tuple[str, tuple[tuple[str, str], ...]]
 
 class MetricStore:
     """1. Added values are summed, also when several processes add at once.
-    2. There are at most 2,000 different keys; further ones are dropped.
+    2. There are at most `max_keys` different keys; further ones are dropped.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
+    def __init__(self, database: Database, *, max_keys: int = MAX_KEYS) -> None:
+        self._db, self._max_keys = database, max_keys
 
     async def add(self, deltas: Mapping[MetricKey, float]) -> None:
         """Add to counters."""
         added = _encoded(deltas)
         if added and not await self._db.write_concurrently(lambda connection: _add_known(connection, added)):
-            await self._db.write(lambda connection: _add(connection, added))
+            await self._db.write(lambda connection: _add(connection, added, self._max_keys))
 
     async def sums(self) -> dict[MetricKey, float]:
         """Return all counters."""
@@ -58,9 +58,9 @@ def _add_known(connection: Connection, added: dict[tuple[str, str], float]) -> b
     return True
 
 
-def _add(connection: Connection, added: dict[tuple[str, str], float]) -> None:
+def _add(connection: Connection, added: dict[tuple[str, str], float], max_keys: int) -> None:
     known = _known(connection, added)
-    room = MAX_KEYS - _one(connection, SQL.count)[0]
+    room = max_keys - _one(connection, SQL.count)[0]
     kept = known | set([key for key in added if key not in known][:room])
     connection.executemany(SQL.add, [(*key, delta) for key, delta in added.items() if key in kept])
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from pathlib import Path
-
 import pytest
 
-from smartspider.backends.sqlite import health
-from smartspider.core.errors import StoreUnavailable
-from smartspider.wiring.folder import open_folder
-
-Usage = namedtuple("Usage", "total used free")
+from smartspider.backends.sqlite.health import SqliteHealth
+from smartspider.core.errors import StoreFull
+from smartspider_testing.backends.sqlite import SqliteBackend
 
 
-async def test_a_full_disk_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_folder(tmp_path / "data") as folder:
-        await folder.check_writable()
-        monkeypatch.setattr(health, "disk_usage", lambda _folder: Usage(10**9, 10**9, 4096))
-        with pytest.raises(StoreUnavailable, match="is full"):
-            await folder.check_writable()
+async def test_a_full_disk_is_noticed(backend: SqliteBackend) -> None:
+    await SqliteHealth(backend.database).check_writable()
+    full = SqliteHealth(backend.database, min_free=10**18)
+    for check in (full.check_writable, full.check_room):
+        with pytest.raises(StoreFull, match="is full"):
+            await check()

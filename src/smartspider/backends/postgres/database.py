@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import msgspec
 import psycopg
 
 from smartspider.backends.postgres import pipelined_reads
@@ -26,10 +27,6 @@ from smartspider.store.database import Connection, Row
 
 T = TypeVar("T")
 
-CALL_S = 25.0
-"""Time limit of a transaction. Its connection is then closed, so that a half-open one blocks nothing."""
-RETRY_S = 30.0
-"""Time that an unavailable server is waited for."""
 FIRST_PAUSE_S = 0.05
 MAX_PAUSE_S = 1.0
 
@@ -57,11 +54,30 @@ REFUSING = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPr
 """Nothing was committed, and only an administrator can change that."""
 
 
+class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of the calls to a server."""
+
+    call_s: float = 25.0
+    """Time limit of a transaction. Its connection is then closed, so that a half-open one blocks nothing."""
+    retry_s: float = 30.0
+    """Time that an unavailable server is waited for."""
+    max_prepared: int = 256
+    """Statements that a connection keeps prepared; the server parses others each time."""
+
+
 class PostgresDatabase:
     """See `store/database.py`. `size` is the number of concurrent transactions."""
 
-    def __init__(self, url: str, clock: Clock, times: StoreTime | None = None, *, size: int = 4) -> None:
-        self.clock = clock
+    def __init__(
+        self,
+        url: str,
+        clock: Clock,
+        times: StoreTime | None = None,
+        *,
+        size: int = 4,
+        limits: CallLimits = CallLimits(),
+    ) -> None:
+        self.clock, self._limits = clock, limits
         self.times = times or StoreTime(clock)
         self._url = url
         self._address = PostgresAddress(url)
@@ -120,7 +136,7 @@ class PostgresDatabase:
     async def without_timeout(self, work: Callable[[Connection], T], *, is_writing: bool) -> T:
         """Run `work` without a time limit, on a snapshot or as a serialised write."""
         begin = ("BEGIN", ALONE) if is_writing else (SNAPSHOT,)
-        return await self._transact((*begin, NO_LIMIT), work, is_writing=is_writing, limit_s=None)
+        return await self._transact((*begin, NO_LIMIT), work, is_writing=is_writing, is_limited=False)
 
     async def _transact(
         self,
@@ -128,13 +144,14 @@ class PostgresDatabase:
         work: Callable[[PostgresConnection], T],
         *,
         is_writing: bool,
-        limit_s: float | None = CALL_S,
+        is_limited: bool = True,
     ) -> T:
         """Retry a transaction while nothing can have been committed and a retry may succeed."""
+        limit_s = self._limits.call_s if is_limited else None
         return await self._retry(lambda: self._once(begin, work, is_writing=is_writing, limit_s=limit_s))
 
     async def _retry(self, act: Callable[[], Awaitable[T]]) -> T:
-        give_up_at = self.clock.monotonic() + RETRY_S
+        give_up_at = self.clock.monotonic() + self._limits.retry_s
         pause_s = FIRST_PAUSE_S
         while True:
             try:
@@ -212,10 +229,10 @@ class PostgresDatabase:
     async def _fetch_once(self, reads: Sequence[pipelined_reads.PipelinedRead]) -> list[list[Row]]:
         connection = self._free.pop() if self._free else await self._opened()
         try:
-            async with asyncio.timeout(CALL_S):
-                return await pipelined_reads.fetch_all(connection, reads)
+            async with asyncio.timeout(self._limits.call_s):
+                return await pipelined_reads.fetch_all(connection, reads, self._limits.max_prepared)
         except TimeoutError as error:
-            raise psycopg.OperationalError(f"no answer within {CALL_S:.0f} s") from error
+            raise psycopg.OperationalError(f"no answer within {self._limits.call_s:.0f} s") from error
         finally:
             if connection.is_usable:
                 self._free.append(connection)

@@ -24,8 +24,8 @@ statement. Inserting a row would not do: it may fit into an existing page long a
 class PostgresHealth:
     """Checks the database without changing anything."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._db = database
+    def __init__(self, database: PostgresDatabase, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._db, self._timeout_s = database, timeout_s
         self._looked_at = float("-inf")
         self._found: StoreUnavailable | None = None
 
@@ -50,11 +50,11 @@ class PostgresHealth:
 
     async def _soon(self, work: Callable[[Connection], None]) -> None:
         try:
-            async with asyncio.timeout(TIMEOUT_S):
+            async with asyncio.timeout(self._timeout_s):
                 await self._db.write_concurrently(work)
         except TimeoutError:
             raise StoreUnavailable(
-                f"the store at {self._db.place} did not accept a write within {TIMEOUT_S:g} s",
+                f"the store at {self._db.place} did not accept a write within {self._timeout_s:g} s",
                 hint="check that PostgreSQL runs there and is not overloaded",
             ) from None
 

@@ -23,9 +23,6 @@ from smartspider.backends.postgres.connection import PostgresConnection, without
 from smartspider.backends.postgres.dialect import translate
 from smartspider.store.database import Row
 
-PREPARED = 256
-"""Statements that a connection keeps prepared; the server parses others each time."""
-
 
 class PipelinedRead(msgspec.Struct, frozen=True):
     """A statement, its values, and the future for its rows."""
@@ -35,14 +32,16 @@ class PipelinedRead(msgspec.Struct, frozen=True):
     answer: asyncio.Future[list[Row]]
 
 
-async def fetch_all(connection: PostgresConnection, reads: Sequence[PipelinedRead]) -> list[list[Row]]:
+async def fetch_all(
+    connection: PostgresConnection, reads: Sequence[PipelinedRead], max_prepared: int
+) -> list[list[Row]]:
     """Return the rows of each statement. On any error none is answered, and the connection must be closed."""
     pgconn = connection.driver.pgconn
     results: list[PGresult] = []
     try:
         pgconn.enter_pipeline_mode()
         for read in reads:
-            _send(connection, read)
+            _send(connection, read, max_prepared)
         pgconn.pipeline_sync()
         await _exchange(pgconn, results)
         pgconn.exit_pipeline_mode()
@@ -53,13 +52,13 @@ async def fetch_all(connection: PostgresConnection, reads: Sequence[PipelinedRea
         raise
 
 
-def _send(connection: PostgresConnection, read: PipelinedRead) -> None:
+def _send(connection: PostgresConnection, read: PipelinedRead, max_prepared: int) -> None:
     """Send a statement, prepared on first use."""
     pgconn, text = connection.driver.pgconn, _text(read.sql)
     given, types, formats = _dumped(connection, read.values)
     key = (read.sql, types)
     name = connection.prepared.get(key)
-    if name is None and len(connection.prepared) >= PREPARED:
+    if name is None and len(connection.prepared) >= max_prepared:
         pgconn.send_query_params(text, given, types, formats)
         return
     if name is None:

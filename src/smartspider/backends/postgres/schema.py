@@ -16,19 +16,20 @@ VERSION = 1
 """Raise it with every change to `schema.sql`, and bring older tables to it in `_bring_to_version`."""
 OLDEST_SERVER = 13
 CONNECT_S = 5
-OPTIONS = "-c lock_timeout=60s -c client_min_messages=warning -c search_path=smartspider"
+LOCK_TIMEOUT_S = 60.0
 """Processes that wait for another one to create the tables give up after a minute."""
+OPTIONS = "-c client_min_messages=warning -c search_path=smartspider"
 LOCK = "SELECT pg_advisory_xact_lock(7305003)"
 
 
-def prepare(url: str) -> None:
+def prepare(url: str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, oldest_server: int = OLDEST_SERVER) -> None:
     """Make sure that the database holds tables of `VERSION`. Raise `StoreUnavailable` if it cannot.
 
     Any number of processes may call it at the same time: one creates the tables, the others wait.
     """
     address = PostgresAddress(url)
-    with translated(address), _connected(url) as connection:
-        refuse_server(connection, address)
+    with translated(address), _connected(url, lock_timeout_s) as connection:
+        refuse_server(connection, address, oldest_server)
         _refuse_half_moved(connection, address)
         if found_format(connection, address) == VERSION:
             return
@@ -43,21 +44,23 @@ def prepare(url: str) -> None:
             ) from error
 
 
-def _connected(url: str) -> psycopg.Connection[Row]:
+def _connected(url: str, lock_timeout_s: float) -> psycopg.Connection[Row]:
+    options = f"-c lock_timeout={lock_timeout_s * 1000:.0f}ms {OPTIONS}"
     return psycopg.connect(
-        url, autocommit=True, options=OPTIONS, connect_timeout=CONNECT_S, application_name="smartspider"
+        url, autocommit=True, options=options, connect_timeout=CONNECT_S, application_name="smartspider"
     )
 
 
-def refuse_server(connection: psycopg.Connection[Row], address: PostgresAddress) -> None:
+def refuse_server(
+    connection: psycopg.Connection[Row], address: PostgresAddress, oldest: int = OLDEST_SERVER
+) -> None:
     """Raise `StoreUnavailable` if the server is too old, or the encoding of the database cannot hold all
     text.
     """
     release = connection.info.server_version // 10_000
-    if release < OLDEST_SERVER:
+    if release < oldest:
         raise StoreUnavailable(
-            f"the server at {address.place} is PostgreSQL {release}, and {OLDEST_SERVER} is the oldest"
-            " supported",
+            f"the server at {address.place} is PostgreSQL {release}, and {oldest} is the oldest supported",
             hint="use a newer server",
         )
     encoding = connection.info.parameter_status("server_encoding")

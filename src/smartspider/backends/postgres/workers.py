@@ -7,9 +7,12 @@ import msgspec
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.frontier_updates import SQL as FRONTIER
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
+from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.store.database import Connection, Row, rows
+from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.nodes.workers import SQL, SqlWorkerRegistry, encode_health, registration_values
+from smartspider.store.statements import load
 
 LOST_S = 10.0
 """Five missed heartbeats."""
@@ -116,3 +119,23 @@ async def lost(database: PostgresDatabase) -> list[int]:
 
         await database.write_concurrently(work)
     return [worker_id for worker_id, *_ in found]
+
+
+TERMS = load("sql/terms.sql", __package__)
+
+
+class PostgresLeadership(SqlLeadership):
+    """See `interfaces/leadership.py`."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        super().__init__(database)
+        self._postgres = database
+
+    async def take(self, owner: str, term_s: float) -> Term | None:
+        """Take or renew a term of `term_s` seconds. Return None while another process leads."""
+        now = self.now()
+        until = now + term_s
+        # Idempotent: sent again after an error, it sets the same end.
+        for (epoch,) in await self._postgres.fetch(TERMS.prolong, (until, owner, now)):
+            return Term(owner, epoch, until)
+        return await super().take(owner, term_s)

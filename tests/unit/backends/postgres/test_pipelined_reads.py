@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import psycopg
 import pytest
 
-from smartspider.backends.postgres import database, pipelined_reads
+from smartspider.backends.postgres import pipelined_reads
 from smartspider.backends.postgres.connection import PostgresConnection
-from smartspider.backends.postgres.database import PostgresDatabase
+from smartspider.backends.postgres.database import CallLimits, PostgresDatabase
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store.database import Connection, Row
 from smartspider_testing.backends.postgres import PostgresBackend
@@ -28,10 +29,10 @@ class Trips:
         inner = pipelined_reads.fetch_all
 
         async def counted(
-            connection: PostgresConnection, asked: Sequence[pipelined_reads.PipelinedRead]
+            connection: PostgresConnection, asked: Sequence[pipelined_reads.PipelinedRead], most: int
         ) -> list[list[Row]]:
             self.sizes.append(len(asked))
-            return await inner(connection, asked)
+            return await inner(connection, asked, most)
 
         monkeypatch.setattr(pipelined_reads, "fetch_all", counted)
 
@@ -120,14 +121,13 @@ async def test_a_connection_that_was_ended_is_replaced(backend: PostgresBackend)
 
 
 async def test_a_server_that_is_silent_is_not_waited_for_for_ever(
-    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    empty_store: str, backend: PostgresBackend
 ) -> None:
-    monkeypatch.setattr(database, "CALL_S", 0.05)
-    monkeypatch.setattr(database, "RETRY_S", 0.0)
-    with pytest.raises(StoreUnavailable):
-        await backend.database.fetch("SELECT pg_sleep(20)")
-    monkeypatch.undo()
-    assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
+    limits = CallLimits(call_s=0.3, retry_s=0.0)
+    with closing(PostgresDatabase(empty_store, backend.clock, backend.times, limits=limits)) as impatient:
+        with pytest.raises(StoreUnavailable):
+            await impatient.fetch("SELECT pg_sleep(20)")
+        assert await impatient.fetch(NUMBERS, (1,)) == [(1,)]
 
 
 async def test_who_gives_up_waiting_leaves_the_others_their_answers(backend: PostgresBackend) -> None:
@@ -143,14 +143,11 @@ async def test_who_gives_up_waiting_leaves_the_others_their_answers(backend: Pos
 
 
 async def test_many_different_statements_do_not_pile_up_on_the_server(
-    empty_store: str, backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+    empty_store: str, backend: PostgresBackend
 ) -> None:
-    monkeypatch.setattr(pipelined_reads, "PREPARED", 3)
-    alone = PostgresDatabase(empty_store, backend.clock, backend.times, size=1)
-    try:
+    limits = CallLimits(max_prepared=3)
+    with closing(PostgresDatabase(empty_store, backend.clock, size=1, limits=limits)) as alone:
         for number in range(6):
             assert await alone.fetch(f"SELECT {number}::bigint") == [(number,)]
         ((prepared,),) = await alone.fetch("SELECT count(*) FROM pg_prepared_statements")
         assert prepared == 3
-    finally:
-        alone.close()

@@ -59,12 +59,11 @@ def test_a_version_that_never_was_is_refused(empty_database: str, version: int) 
         prepare(empty_database)
 
 
-def test_who_waits_for_another_program_is_told(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "OPTIONS", "-c lock_timeout=10ms -c search_path=smartspider")
+def test_who_waits_for_another_program_is_told(empty_database: str) -> None:
     with psycopg.connect(empty_database) as other:
         other.execute(schema.LOCK)
         with pytest.raises(StoreUnavailable, match="another process"):
-            prepare(empty_database)
+            prepare(empty_database, lock_timeout_s=0.01)
 
 
 @pytest.mark.parametrize("theirs", ["format (a text)", "format (version bigint)", "meta (name text)"])
@@ -75,10 +74,9 @@ def test_tables_of_something_else_are_refused_and_left_alone(empty_database: str
     assert _ask(empty_database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'smartspider'") == 1
 
 
-def test_an_old_server_is_refused(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "OLDEST_SERVER", 99)
+def test_an_old_server_is_refused(empty_database: str) -> None:
     with pytest.raises(StoreUnavailable, match=r"is PostgreSQL \d+, and 99 is the oldest"):
-        prepare(empty_database)
+        prepare(empty_database, oldest_server=99)
 
 
 def test_a_database_that_cannot_hold_all_texts_is_refused(postgres_server: PostgresServer) -> None:

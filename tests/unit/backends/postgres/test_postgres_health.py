@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from smartspider.backends.postgres import health
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.health import PostgresHealth
+from smartspider.backends.postgres.health import TIMEOUT_S, PostgresHealth
 from smartspider.core.errors import StoreUnavailable
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
@@ -21,20 +20,20 @@ from smartspider_testing.servers import TcpProxy
 
 
 @contextmanager
-def opened(url: str) -> Iterator[PostgresHealth]:
+def opened(url: str, timeout_s: float = TIMEOUT_S) -> Iterator[PostgresHealth]:
     database = PostgresDatabase(url, ManualClock())
     try:
-        yield PostgresHealth(database)
+        yield PostgresHealth(database, timeout_s=timeout_s)
     finally:
         database.close()
 
 
 @contextmanager
-def through_proxy(url: str) -> Iterator[tuple[TcpProxy, PostgresHealth]]:
+def through_proxy(url: str, timeout_s: float) -> Iterator[tuple[TcpProxy, PostgresHealth]]:
     parts = urlsplit(url)
     with (
         TcpProxy(str(parts.hostname), parts.port or 0) as proxy,
-        opened(url.replace(f":{parts.port}/", f":{proxy.url_port}/")) as checked,
+        opened(url.replace(f":{parts.port}/", f":{proxy.url_port}/"), timeout_s) as checked,
     ):
         yield proxy, checked
 
@@ -62,11 +61,8 @@ async def test_a_server_that_only_reads_is_not(empty_store: str) -> None:
             other.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only'.encode())
 
 
-async def test_a_connection_that_comes_too_late_is_not_kept(
-    empty_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(health, "TIMEOUT_S", 0.1)
-    with through_proxy(empty_store) as (proxy, checked):
+async def test_a_connection_that_comes_too_late_is_not_kept(empty_store: str) -> None:
+    with through_proxy(empty_store, timeout_s=0.1) as (proxy, checked):
         proxy.freeze()
         with pytest.raises(StoreUnavailable):
             await checked.check_writable()
@@ -79,11 +75,8 @@ async def test_a_connection_that_comes_too_late_is_not_kept(
                 await asyncio.sleep(0.005)
 
 
-async def test_a_server_that_is_gone_or_silent_is_told_soon(
-    empty_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(health, "TIMEOUT_S", 0.3)
-    with through_proxy(empty_store) as (proxy, checked):
+async def test_a_server_that_is_gone_or_silent_is_told_soon(empty_store: str) -> None:
+    with through_proxy(empty_store, timeout_s=0.3) as (proxy, checked):
         await checked.check_writable()
         for trouble in (proxy.freeze, proxy.cut):
             trouble()

@@ -12,11 +12,11 @@ import pytest
 
 from smartspider.core.errors import LeadershipLost
 from smartspider.core.logs import LogLine
-from smartspider.store import audit, events, metrics
+from smartspider.store import audit, events
 from smartspider.store.database import Connection, rows
 from smartspider.store.logs import store
 from smartspider.store.logs.terms import LogFilter
-from smartspider.store.metrics import MetricKey
+from smartspider.store.metrics import MetricKey, MetricStore
 from smartspider.store.nodes import leadership
 from smartspider.store.runs import lifecycle
 from smartspider_testing.backends.postgres import PostgresBackend
@@ -173,20 +173,18 @@ async def test_a_write_of_an_old_leader_waits_for_the_new_one_and_is_refused(
         await late
 
 
-async def test_sums_are_added_at_once_and_never_too_many(
-    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_sums_are_added_at_once_and_never_too_many(backend: PostgresBackend) -> None:
     """Metric store 1, 2."""
-    monkeypatch.setattr(metrics, "MAX_KEYS", 12)
     others = [backend, await backend.another(), await backend.another()]
+    stores = [MetricStore(each.database, max_keys=12) for each in others]
     shared: dict[MetricKey, float] = {("shared", (("number", str(number)),)): 1.0 for number in range(5)}
 
-    async def add(number: int, each: PostgresBackend) -> None:
+    async def add(number: int, store: MetricStore) -> None:
         own: dict[MetricKey, float] = {(f"own {number}", (("number", str(part)),)): 1.0 for part in range(5)}
-        await each.metrics.add(shared | own if number % 2 else own | shared)
-        await asyncio.gather(*(each.metrics.add(shared) for _ in range(10)))
+        await store.add(shared | own if number % 2 else own | shared)
+        await asyncio.gather(*(store.add(shared) for _ in range(10)))
 
-    await asyncio.gather(*(add(number, each) for number, each in enumerate(others)))
+    await asyncio.gather(*(add(number, store) for number, store in enumerate(stores)))
     sums = await backend.metrics.sums()
     assert len(sums) == 12
     assert {key: sums[key] for key in shared} == dict.fromkeys(shared, 33.0)

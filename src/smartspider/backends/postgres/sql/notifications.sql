@@ -1,6 +1,3 @@
--- set_last_event_id: set it
-INSERT INTO meta VALUES ('notifications', ?) ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)
-
 -- put__many: add a notification, once for each target, event and name, for many
 INSERT INTO notification (target_id, event_id, name, run_id, data, created_at, due_at)
 SELECT target_id, event_id, name, run_id, data, at, at
