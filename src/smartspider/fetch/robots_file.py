@@ -149,7 +149,7 @@ def _group_of(token: str, body: bytes) -> _Group:
                 current, is_naming = [], True
             if _EVERYBODY.match(line.value):
                 current.append(everybody)
-            elif _token_of(line.value).lower() == token.lower():
+            elif token_of(line.value).lower() == token.lower():
                 current.append(ours)
                 ours.is_named = True
         elif line.key in {"allow", "disallow", "crawl-delay"} and current:
@@ -229,7 +229,7 @@ def _key_of(key: str) -> RobotsKey | None:
     return next((known for begin, known in _KEYS.items() if lowered.startswith(begin)), None)
 
 
-def _token_of(agent: str) -> str:
+def token_of(agent: str) -> str:
     """Return the product token of a user-agent line, without a version."""
     found = _TOKEN.match(agent)
     return found[0] if found else ""
