@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argon2 import PasswordHasher
 
-from smartspider.services.access.passwords import Passwords
+from smartspider.services.access.secrets import Passwords
 
 
 def quick_passwords() -> Passwords:

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from smartspider.api.default_hints import default_hint
-from smartspider.api.problems import MEDIA_TYPE
+from smartspider.api.problems import MEDIA_TYPE, default_hint
 from smartspider.views.problem import ProblemView
 
 MAX_CONNECTIONS = 10_000

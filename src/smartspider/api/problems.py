@@ -1,4 +1,4 @@
-"""Errors as problem responses (RFC 9457)."""
+"""Errors as problem responses (RFC 9457). Every problem has a hint."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smartspider.api import default_hints, suggestions
+from smartspider.api import suggestions
 from smartspider.core import errors
+from smartspider.core.errors import FetchFailed, SmartSpiderError, TaskInvalid
 from smartspider.views.problem import ProblemView, Wrong, problem_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -126,7 +127,7 @@ def problem_response(error: errors.SmartSpiderError) -> Response:
     problem = problem_of(error, status, title)
     if not problem.hint:
         own = problem.errors[0].hint if problem.errors else ""
-        problem = msgspec.structs.replace(problem, hint=own or default_hints.hint_for(error, status))
+        problem = msgspec.structs.replace(problem, hint=own or hint_for(error, status))
     return render_problem(problem, headers)
 
 
@@ -141,7 +142,7 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
             mistakes[at] = msgspec.structs.replace(mistakes[at], hint=_key_hint(request, list(one["loc"])))
     first = mistakes[0] if mistakes else Wrong("", "the request is invalid")
     detail = f"{first.path}: {first.message}" if first.path else first.message
-    hint = first.hint or default_hints.default_hint(422)
+    hint = first.hint or default_hint(422)
     return render_problem(
         ProblemView("Invalid request", 422, "request_invalid", detail, hint, errors=mistakes)
     )
@@ -171,7 +172,7 @@ def _not_json(one: Any, body: Any) -> ProblemView:
         line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
         reason = f"{reason} at line {line} column {column}"
     message = f"the body is not JSON: {reason[:MAX_TEXT]}"
-    hint = default_hints.default_hint(400)
+    hint = default_hint(400)
     return ProblemView("Invalid JSON", 400, CODES[400], message, hint, errors=[Wrong("", message, hint)])
 
 
@@ -188,9 +189,9 @@ def _key_hint(request: Request, location: list[int | str]) -> str:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     status, detail, headers = error.status_code, str(error.detail), dict(error.headers or {})
-    hint = default_hints.default_hint(status)
+    hint = default_hint(status)
     if status == 404 and detail == "Not Found":
-        detail, hint = f"no resource at {request.url.path[:200]}", default_hints.PATHS
+        detail, hint = f"no resource at {request.url.path[:200]}", PATHS
     if status == 405:
         detail = f"{request.method} is not allowed for {request.url.path[:200]}"
         headers["Allow"] = ", ".join(sorted(_allowed(request)))
@@ -234,3 +235,44 @@ def _clean(value: Any) -> Any:
             return {name: _clean(one) for name, one in value.items()}
         case _:
             return value
+
+
+PATHS = "GET /api/openapi.json lists all paths; /api/docs shows them"
+EXPECTED = "see the operation in GET /api/openapi.json or at /api/docs"
+TASKS = "GET /api/schema/task is the JSON Schema of tasks"
+PAGES = "check the page in a browser; `smartspider fetch URL` shows the response"
+
+BY_STATUS = {
+    400: "send JSON, with `Content-Type: application/json`",
+    401: "send `Authorization: Bearer TOKEN` with a valid token",
+    403: "use a token whose role and scopes allow this",
+    404: "list the resources to find valid ids",
+    405: PATHS,
+    408: "send the complete request before the timeout",
+    409: "get the current state and try again",
+    412: "get the newest version and apply the change to it",
+    413: "send a smaller body, or split the request",
+    415: "send application/json",
+    422: EXPECTED,
+    429: "try again after the number of seconds in `Retry-After`",
+    431: "send fewer or shorter headers",
+    500: "try again; the server log has details",
+    503: "try again in a moment; /readyz and `smartspider doctor` show failed checks",
+}
+"""Default hints by status."""
+
+
+def default_hint(status: int) -> str:
+    """Return the default hint of a status."""
+    return BY_STATUS.get(status, EXPECTED)
+
+
+def hint_for(error: SmartSpiderError, status: int) -> str:
+    """Return the default hint of an error that is answered with a status."""
+    match error:
+        case TaskInvalid():
+            return TASKS
+        case FetchFailed():
+            return PAGES
+        case _:
+            return default_hint(status)

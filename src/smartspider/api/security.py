@@ -9,8 +9,8 @@ from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
-from smartspider.api import ticket_masking
 from smartspider.api.limits import ApiLimits
+from smartspider.api.middleware import authentication
 from smartspider.api.middleware.authentication import PRINCIPAL, Authentication
 from smartspider.api.middleware.body_limit import BodyLimit
 from smartspider.api.middleware.forwarded import Forwarded
@@ -25,7 +25,7 @@ bearer = HTTPBearer(auto_error=False, description="An API token, or the access t
 def install(app: FastAPI, services: Services, limits: ApiLimits) -> None:
     """Add the security middleware. The last one added sees a request first."""
     settings = services.installation.settings
-    ticket_masking.install()
+    authentication.mask_tickets_in_logs()
     app.add_middleware(
         Authentication, access=services.access, rate=settings.rate_limit, recheck_s=limits.recheck_s
     )

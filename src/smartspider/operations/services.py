@@ -9,7 +9,7 @@ from smartspider.installation.installation import Installation
 
 if TYPE_CHECKING:
     from smartspider.services.access.access import Access
-    from smartspider.services.access.passwords import Passwords
+    from smartspider.services.access.secrets import Passwords
     from smartspider.services.live.hub import LiveHub
     from smartspider.services.readiness import Readiness
     from smartspider.services.results.exports import Exports

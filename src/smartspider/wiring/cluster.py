@@ -9,15 +9,18 @@ from pathlib import Path
 
 import msgspec
 
-from smartspider.backends.cluster.ledger import ClusterLedger
+from smartspider.backends.cluster_ledger import ClusterLedger
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.health import PostgresHealth
-from smartspider.backends.postgres.leadership import PostgresLeadership
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.backends.postgres.schema import prepare
 from smartspider.backends.postgres.store import PostgresStore
-from smartspider.backends.postgres.workers import PostgresMembership, PostgresWorkerRegistry
+from smartspider.backends.postgres.workers import (
+    PostgresLeadership,
+    PostgresMembership,
+    PostgresWorkerRegistry,
+)
 from smartspider.backends.redis.address import RedisAddress, read_url
 from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.demand import RedisDemand

@@ -22,7 +22,7 @@ from smartspider.core.errors import SettingInvalid
 from smartspider.core.notifications import NOTIFICATION_EVENTS
 from smartspider.installation.settings import PREFIX, SETTING_NAMES, Settings, read_settings
 from smartspider.keeper.keeper import TERM_S
-from smartspider.services.access import passwords, session_tokens, sign_in
+from smartspider.services.access import secrets, session_tokens, sign_in
 from smartspider.services.live import hub
 from smartspider.services.metrics import DESCRIPTIONS
 from smartspider.services.notifications import notifier, webhook

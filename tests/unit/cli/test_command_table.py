@@ -12,7 +12,7 @@ import click
 import pytest
 
 from smartspider import __version__
-from smartspider.api import default_hints
+from smartspider.api import problems as default_hints
 from smartspider.cli.commands import COMMANDS, SECTIONS
 from smartspider.cli.main import hint_of, main
 from smartspider.cli.terminal.output import print_message

@@ -15,7 +15,7 @@ from smartspider.core.errors import FrontierUnavailable, LeadershipLost, NotArme
 from smartspider.core.frontier.lease import Lease
 from smartspider.interfaces.frontier_index import LAPSE_S
 from smartspider.keeper.frontier.arming import CHECK_S, OTHER_HISTORY
-from smartspider.keeper.frontier.rebuilding import rebuild
+from smartspider.wiring.checks import rebuild
 from smartspider_testing.servers import RedisServer
 
 

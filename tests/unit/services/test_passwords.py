@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smartspider.core.errors import RequestInvalid
-from smartspider.services.access.passwords import Passwords, check_password
+from smartspider.services.access.secrets import Passwords, check_password
 
 
 async def test_a_password_is_hashed_with_argon2id() -> None:

@@ -22,10 +22,11 @@ from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.logs import LogLine
 from smartspider.installation.settings import Settings
 from smartspider.store.logs.terms import LogFilter
+from smartspider.store.positions import NOTIFICATIONS, StoredPosition
+from smartspider.wiring import migration
 from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.folder import check_not_moved, open_folder
-from smartspider.wiring.migration import migration
-from smartspider.wiring.migration.checks import MigrationRequest
+from smartspider.wiring.migration_checks import MigrationRequest
 from smartspider_testing.servers import PostgresServer, RedisServer
 
 ROWS = 12
@@ -188,7 +189,7 @@ async def test_everything_arrives_as_it_was(order: MigrationRequest) -> None:
         assert (newest.action, newest.actor) == ("store.moved", "cli:somebody")
         page = await cluster.logs.before(LogFilter(text="TRÈS", level=30))
         assert [found.line.event for found in page.lines] == ["page.failed"]
-        assert await cluster.notifications.last_event_id() == 7
+        assert await StoredPosition(cluster.database, NOTIFICATIONS, epoch=0).read() == 7
         assert await cluster.logs.size() > 0
     with psycopg.connect(order.store_url, options="-c search_path=smartspider") as target:
         lanes = target.execute("SELECT run_id, host_id FROM lane ORDER BY run_id").fetchall()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from urllib.parse import parse_qs
@@ -136,3 +138,23 @@ async def _end(send: Send, *, is_websocket: bool) -> Message:
         return {"type": "websocket.disconnect", "code": POLICY_VIOLATION, "reason": "signed out"}
     await send({"type": "http.response.body", "body": b"", "more_body": False})
     return {"type": "http.disconnect"}
+
+
+_TICKET = re.compile(r"(ticket=)[^&\s\"']+", re.IGNORECASE)
+
+
+def mask_tickets_in_logs() -> None:
+    """Add the filter to the log of the server."""
+    logging.getLogger("uvicorn.error").addFilter(without_tickets)
+
+
+def without_tickets(record: logging.LogRecord) -> bool:
+    """Mask the tickets in a log record; return true, so that it is logged."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(_mask(one) for one in record.args)
+    record.msg = _mask(record.msg)
+    return True
+
+
+def _mask(value: object) -> object:
+    return _TICKET.sub(r"\1***", value) if isinstance(value, str) else value

@@ -1,4 +1,6 @@
-"""The workers of a cluster: heartbeats show which are alive, and their leases are mirrored for views."""
+"""Workers and leadership of a cluster: heartbeats show which workers are alive, and their leases are mirrored
+for views; renewing a term is one statement.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import msgspec
 from smartspider.cli.terminal.output import count, print_line, print_message, printed
 
 if TYPE_CHECKING:
-    from smartspider.wiring.migration.checks import MigrationRequest
-    from smartspider.wiring.migration.migration import MigrationReport
+    from smartspider.wiring.migration import MigrationReport
+    from smartspider.wiring.migration_checks import MigrationRequest
 
 PROGRESS_S = 2.0
 """Interval between progress lines of a long table."""
@@ -100,7 +100,7 @@ def move(
     require_extra("`smartspider move`", "cluster")
     folder = find_folder(data)
     if cancel:
-        from smartspider.wiring.migration.migration import cancel_migration
+        from smartspider.wiring.migration import cancel_migration
 
         return CancelledMigration(str(folder), run_loop(cancel_migration(folder, cli_actor())))
     return run_loop(_migrate(_request(folder, frontier, store), dry_run=dry_run))
@@ -110,7 +110,7 @@ def _request(folder: Path, frontier: str | None, store: str | None) -> Migration
     """Return the servers to migrate to, by the options or by the settings; options show in process lists."""
     from smartspider.cli.target import cli_actor
     from smartspider.installation.settings import POSTGRES, REDIS, read_settings
-    from smartspider.wiring.migration.checks import MigrationRequest
+    from smartspider.wiring.migration_checks import MigrationRequest
 
     settings = read_settings()
     store, frontier = store or settings.store_url, frontier or settings.frontier_url
@@ -130,7 +130,7 @@ def _request(folder: Path, frontier: str | None, store: str | None) -> Migration
 async def _migrate(request: MigrationRequest, *, dry_run: bool) -> MigrationReport:
     from smartspider.core.errors import StoreUnavailable
     from smartspider.wiring import fault_injection
-    from smartspider.wiring.migration.migration import migrate, plan_migration
+    from smartspider.wiring.migration import migrate, plan_migration
 
     fault_injection.arm_from_environment()
     if dry_run:

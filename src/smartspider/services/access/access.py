@@ -10,8 +10,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.keys import Keys
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.authenticator import Authenticator
-from smartspider.services.access.passwords import Passwords
-from smartspider.services.access.secrets import hash_secret, new_secret
+from smartspider.services.access.secrets import Passwords, hash_secret, new_secret
 from smartspider.services.access.session_tokens import SessionTokens
 from smartspider.services.access.sign_in import SignIn
 from smartspider.store.access.records import NewToken

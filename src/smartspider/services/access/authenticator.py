@@ -8,7 +8,7 @@ from contextlib import suppress
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.interfaces.clock import Clock
-from smartspider.services.access.secrets import MAX_LENGTH, hash_secret
+from smartspider.services.access.secrets import MAX_SECRET_LENGTH, hash_secret
 from smartspider.services.access.session_tokens import LEEWAY_S, SessionTokens
 from smartspider.store.access.records import TokenRecord
 from smartspider.store.access.users import UserStore
@@ -40,7 +40,7 @@ class Authenticator:
 
     async def principal(self, token: bytes) -> Principal:
         """Return the principal of a token; raise `NotSignedIn` if it is unknown, expired or revoked."""
-        if not token or len(token) > MAX_LENGTH:
+        if not token or len(token) > MAX_SECRET_LENGTH:
             raise invalid_token()
         hash_ = hash_secret(token)
         if self._admin is not None and hmac.compare_digest(hash_, self._admin):

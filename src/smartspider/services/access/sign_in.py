@@ -10,8 +10,13 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn, TooMany
 from smartspider.core.rate_limits import RateLimit, TokenBuckets
 from smartspider.interfaces.clock import Clock
-from smartspider.services.access.passwords import Passwords, check_password
-from smartspider.services.access.secrets import MAX_LENGTH, hash_secret, new_secret
+from smartspider.services.access.secrets import (
+    MAX_SECRET_LENGTH,
+    Passwords,
+    check_password,
+    hash_secret,
+    new_secret,
+)
 from smartspider.services.access.session_tokens import LIFETIME_S, SessionTokens
 from smartspider.store.access.records import UserRecord
 from smartspider.store.access.users import UserStore
@@ -52,7 +57,7 @@ class SignIn:
             next_refresh = new_secret("ssr")
             expires_at = self._clock.now() + REFRESH_LIFETIME_S
             used = None
-            if len(refresh) <= MAX_LENGTH:
+            if len(refresh) <= MAX_SECRET_LENGTH:
                 used = await self._users.use_refresh(
                     hash_secret(refresh), hash_secret(next_refresh), expires_at
                 )
@@ -90,7 +95,11 @@ class SignIn:
     async def with_ticket(self, ticket: str, address: str) -> Principal:
         """Return the principal of a ticket; the ticket is used up."""
         with self._rate_limited(address):
-            found = await self._users.use_ticket(hash_secret(ticket)) if len(ticket) <= MAX_LENGTH else None
+            found = (
+                await self._users.use_ticket(hash_secret(ticket))
+                if len(ticket) <= MAX_SECRET_LENGTH
+                else None
+            )
             if found is None:
                 raise NotSignedIn(
                     "the ticket is invalid or has expired", hint="get another: POST /api/auth/ticket"

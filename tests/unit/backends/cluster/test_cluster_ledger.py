@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from smartspider.backends.cluster.ledger import ClusterLedger
+from smartspider.backends.cluster_ledger import ClusterLedger
 from smartspider.core import failpoints
 from smartspider.core.errors import FrontierUnavailable, NotArmed, StoreUnavailable
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow

@@ -11,7 +11,7 @@ from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.keeper.frontier.rebuilding import rebuild
+from smartspider.wiring.checks import rebuild
 from smartspider_testing.servers import RedisServer
 
 HOST = "a.example"

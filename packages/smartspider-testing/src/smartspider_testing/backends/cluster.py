@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from smartspider.backends.cluster.ledger import ClusterLedger
+from smartspider.backends.cluster_ledger import ClusterLedger
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.backends.postgres.store import PostgresStore

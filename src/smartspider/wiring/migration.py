@@ -25,9 +25,9 @@ from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.engine.runtime import SystemClock
 from smartspider.store.audit import AuditLog
+from smartspider.wiring import migration_checks
 from smartspider.wiring.folder import open_folder
-from smartspider.wiring.migration import checks
-from smartspider.wiring.migration.checks import MigrationRequest
+from smartspider.wiring.migration_checks import MigrationRequest
 
 WAIT_S = 10.0
 """Time to wait for other programs that are ending."""
@@ -73,7 +73,7 @@ async def plan_migration(request: MigrationRequest) -> MigrationReport:
     """Check a migration and return what it would do; change nothing."""
     prepare(request.folder)
     with FolderExport(request.folder) as source, closing(FolderImport(request.store_url)) as target:
-        await checks.check_migration(request, source, target)
+        await migration_checks.check_migration(request, source, target)
         return _report(request, source, target)
 
 
@@ -83,7 +83,7 @@ async def migrate(
     """Migrate a folder, or continue an interrupted migration."""
     prepare(request.folder)
     with FolderExport(request.folder) as source, closing(FolderImport(request.store_url)) as target:
-        await checks.check_migration(request, source, target)
+        await migration_checks.check_migration(request, source, target)
         is_new = source.marker is None
     if is_new:
         await _prepare_folder(request)
@@ -152,7 +152,7 @@ class _Migration:
         """Run the migration, or the rest of it."""
         began_at = self._clock.monotonic()
         await self._wait_until(self._target.lock, "is being filled by another program")
-        checks.check_store(self._request, self._source, self._target)
+        migration_checks.check_store(self._request, self._source, self._target)
         report = _report(self._request, self._source, self._target)
         marker = self._ensure_marker(report)
         begun = self._find_state() or self._begin(marker)
@@ -184,7 +184,7 @@ class _Migration:
     def _find_state(self) -> ImportState | None:
         """Return the state of this migration in the target; delete the rows of a cancelled one."""
         begun = self._target.state()
-        if begun is None or not checks.is_abandoned(self._source, begun):
+        if begun is None or not migration_checks.is_abandoned(self._source, begun):
             return begun
         self._target.empty([table.name for table in TABLES])
         return None
@@ -204,7 +204,7 @@ class _Migration:
                 lambda: self._target.other_connections() == 0, "is used by other programs of a cluster"
             )
             if self._is_new:
-                checks.require_empty(self._target)
+                migration_checks.require_empty(self._target)
         except NotAllowed:
             if self._is_new:
                 self._target.cancel()

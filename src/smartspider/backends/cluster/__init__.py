@@ -1,1 +1,0 @@
-"""PostgreSQL and Redis settled together."""

@@ -1,1 +1,0 @@
-"""Migration of a data folder to a cluster."""
