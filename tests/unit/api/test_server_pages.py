@@ -166,7 +166,7 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         f"at most {TERM_S:g} s later",
         f"valid for {session_tokens.LIFETIME_S // 60} minutes",
         f"valid for {sign_in.REFRESH_LIFETIME_S / 86_400:g} days",
-        f"at least {passwords.MIN_LENGTH} characters",
+        f"at least {secrets.MIN_PASSWORD_LENGTH} characters",
         f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
         f"{previews.PreviewLimits().time_limit_s:g} s each",
         f"| exports | {exports.MAX_CONCURRENT} at a time |",

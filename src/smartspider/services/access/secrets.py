@@ -34,8 +34,8 @@ def hash_secret(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "replace") if isinstance(secret, str) else secret).digest()
 
 
-MIN_LENGTH = 10
-MAX_LENGTH = 500
+MIN_PASSWORD_LENGTH = 10
+MAX_PASSWORD_LENGTH = 500
 MAX_CONCURRENT = 2
 """Each hash uses 64 MB and a CPU core for a moment; further sign-ins wait."""
 
@@ -43,10 +43,10 @@ MAX_CONCURRENT = 2
 def check_password(password: str, name: str) -> None:
     """Raise `RequestInvalid` if a new password is too short, too long or easy to guess."""
     reason = ""
-    if len(password) < MIN_LENGTH:
-        reason = f"a password has at least {MIN_LENGTH} characters"
-    elif len(password) > MAX_LENGTH:
-        reason = f"a password has at most {MAX_LENGTH} characters"
+    if len(password) < MIN_PASSWORD_LENGTH:
+        reason = f"a password has at least {MIN_PASSWORD_LENGTH} characters"
+    elif len(password) > MAX_PASSWORD_LENGTH:
+        reason = f"a password has at most {MAX_PASSWORD_LENGTH} characters"
     elif password.strip().lower() == name.lower() or len(set(password)) < 4:
         reason = "this password is too easy to guess"
     if reason:
@@ -75,7 +75,7 @@ class Passwords:
 
     async def verify(self, stored: str | None, password: str) -> bool:
         """Return whether a password matches a stored hash. Takes the same time without a hash."""
-        if len(password) > MAX_LENGTH:
+        if len(password) > MAX_PASSWORD_LENGTH:
             password, stored = "", None
         async with self._semaphore:
             return await asyncio.to_thread(self._verify, stored, password)
