@@ -11,8 +11,8 @@ import msgspec
 from smartspider.backends.redis.shards import Call, Shards
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl
+from smartspider.core.requests.domains import registrable_domain
 from smartspider.core.runs.run import encode_capabilities, run_of
-from smartspider.store.hosts.gates import registrable_domain
 
 BATCH = 500
 """URLs in one call."""

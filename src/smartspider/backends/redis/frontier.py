@@ -23,12 +23,12 @@ from smartspider.core.errors import FrontierUnavailable, SmartSpiderError, Store
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import FencingToken, GateClosed, Lease, LeaseBatch, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate, OpenRequest, QueuePosition, ReturnedLease
+from smartspider.core.requests.domains import registrable_domain
 from smartspider.core.requests.politeness import PERMIT_AHEAD_S
 from smartspider.core.runs.run import HTTP_ONLY, run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.open_rows import HostHolds, OpenRows, WorkerMembership
-from smartspider.store.hosts.gates import registrable_domain
 
 LEASE_S = 60.0
 STALE_ROUNDS = 20

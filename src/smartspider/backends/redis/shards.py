@@ -21,7 +21,7 @@ from smartspider.core.errors import (
     NotArmed,
     SmartSpiderError,
 )
-from smartspider.store.hosts.gates import registrable_domain
+from smartspider.core.requests.domains import registrable_domain
 
 ON_CLUSTER = 16
 NEVER_SENT = (" connecting to ", " while writing to socket. Connection lost")

@@ -6,11 +6,10 @@ All functions run inside a transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import msgspec
-from publicsuffixlist import PublicSuffixList
 
+from smartspider.core.requests.domains import registrable_domain
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store import audit, statements
 from smartspider.store.database import Connection, row
@@ -94,21 +93,6 @@ def read_gate(connection: Connection, host_id: int) -> GateState:
     found = row(connection, SQL.gate, (host_id,))
     assert found is not None  # noqa: S101 - host rows are never deleted
     return GateState(host_id, *found)
-
-
-@lru_cache(maxsize=1)
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
-
-
-@lru_cache(maxsize=65536)
-def registrable_domain(host: str) -> str:
-    """Return the registrable domain of a host, such as `example.co.uk` of `a.example.co.uk`. An IP address is
-    its own.
-    """
-    if host.startswith("[") or host.rpartition(".")[2].isdigit():
-        return host
-    return str(_suffixes().privatesuffix(host) or host)
 
 
 def read_robots(connection: Connection, origin: str) -> RobotsAnswer | None:

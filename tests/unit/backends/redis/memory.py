@@ -17,12 +17,12 @@ from smartspider.core.frontier.updates import (
     RunLoad,
 )
 from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.requests.domains import registrable_domain
 from smartspider.core.requests.politeness import increased_delay_s
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import FINISHED, RunState, first_id, run_of
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.frontier_updates import CRASHED
-from smartspider.store.hosts.gates import registrable_domain
 
 SUSPECT_AFTER = BURY_AFTER = 3
 

@@ -10,8 +10,8 @@ from tests.unit.backends.redis.scenes import Scene, url
 
 from smartspider.core.frontier.lease import Lease, SendWindow
 from smartspider.core.frontier.updates import FrontierUpdate
+from smartspider.core.requests.domains import registrable_domain
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.store.hosts.gates import registrable_domain
 
 HOSTS = ("a.shop.co.uk", "b.shop.co.uk", "c.example", "d.example", "e.example")
 
