@@ -13,7 +13,9 @@ from smartspider_testing.contracts import (
     IdempotencyStoreContract,
     LeadershipContract,
     LogStoreContract,
+    NotificationOutboxContract,
     NotificationStoreContract,
+    PositionContract,
     ScheduleStoreContract,
     TaskStoreContract,
     UserStoreContract,
@@ -56,4 +58,12 @@ class TestPostgresScheduleStore(ScheduleStoreContract):
 
 
 class TestPostgresNotificationStore(NotificationStoreContract):
+    pass
+
+
+class TestPostgresNotificationOutbox(NotificationOutboxContract):
+    pass
+
+
+class TestPostgresPosition(PositionContract):
     pass

@@ -19,7 +19,9 @@ from smartspider_testing.contracts import (
     LedgerContract,
     LogStoreContract,
     MetricStoreContract,
+    NotificationOutboxContract,
     NotificationStoreContract,
+    PositionContract,
     ResultStoreContract,
     ScalingContract,
     ScheduleStoreContract,
@@ -94,6 +96,14 @@ class TestSqliteScheduleStore(ScheduleStoreContract):
 
 
 class TestSqliteNotificationStore(NotificationStoreContract):
+    pass
+
+
+class TestSqliteNotificationOutbox(NotificationOutboxContract):
+    pass
+
+
+class TestSqlitePosition(PositionContract):
     pass
 
 

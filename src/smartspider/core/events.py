@@ -228,3 +228,13 @@ class RunEvent(msgspec.Struct, frozen=True):
     at: float
     name: str
     data: bytes
+
+    @property
+    def key(self) -> str:
+        """Its identity outside the store."""
+        return f"{self.run_id}-{self.number}"
+
+    @property
+    def version(self) -> int:
+        """Its id: events never change."""
+        return self.id

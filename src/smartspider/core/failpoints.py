@@ -29,7 +29,7 @@ IDEMPOTENCY = ("answer.claimed", "answer.made")
 CLUSTER = ("ledger.committed", "ledger.offered", "ledger.acked")
 """Between the commit of a settle and the update of a remote frontier."""
 
-KEEPER = ("schedule.fired", "notifications.put")
+KEEPER = ("schedule.fired", "notifications.put", "sink.put")
 """Between the steps of the keeper's writes."""
 
 LEADER = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill", "keeper.complete")

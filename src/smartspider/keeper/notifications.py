@@ -10,8 +10,8 @@ from smartspider.core.notifications import Notification
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
-from smartspider.services.notifications.messages import write_notifications
 from smartspider.services.notifications.notifier import Deliver, message_of, retry_at
+from smartspider.services.notifications.outbox import write_notifications
 from smartspider.store.notifications import NotificationStore
 
 log = logging.getLogger("smartspider.keeper")

@@ -45,8 +45,7 @@ def _notification(found: tuple[Any, ...]) -> Notification:
 
 
 class NotificationStore:
-    """1. A notification is added once for each target, event and name, also with several keepers, in one
-       transaction with the id of the last event that was read.
+    """1. A notification is added once for each target, event and name, also with several keepers.
     2. Writes of a keeper that no longer leads are refused.
     3. Changes to targets and their audit entries are one transaction.
     4. A deleted target gets nothing more, and the targets of a task are deleted with it.
@@ -113,17 +112,8 @@ class NotificationStore:
 
         await self._db.write(work)
 
-    async def last_event_id(self) -> int:
-        """Return the id of the last event for which notifications were created."""
-        found = await self._db.read(lambda connection: row(connection, SQL.last_event_id))
-        return int(found[0]) if found else 0
-
     async def put(
-        self,
-        notifications: Sequence[tuple[int, int, NotificationEvent, int, bytes]],
-        *,
-        up_to: int,
-        epoch: int,
+        self, notifications: Sequence[tuple[int, int, NotificationEvent, int, bytes]], *, epoch: int
     ) -> int:
         """Add notifications (target, event, name, run, data) to the outbox. Return how many are new."""
 
@@ -136,7 +126,6 @@ class NotificationStore:
             ]
             new = connection.executemany(SQL.put, put).fetchall()
             failpoints.reach("notifications.put")
-            connection.execute(SQL.set_last_event_id, (up_to,))
             return len(new)
 
         return await self._db.write(work)

@@ -18,12 +18,6 @@ DELETE FROM notification_target WHERE id = ?
 -- delete_notifications: delete the notifications of a target
 DELETE FROM notification WHERE target_id = ?
 
--- last_event_id: the last event for which notifications were created
-SELECT value FROM meta WHERE name = 'notifications'
-
--- set_last_event_id: set it
-INSERT INTO meta VALUES ('notifications', ?1) ON CONFLICT (name) DO UPDATE SET value = max(value, ?1)
-
 -- put: add a notification, once for each target, event and name
 INSERT INTO notification (target_id, event_id, name, run_id, data, created_at, due_at)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 WHERE EXISTS (SELECT 1 FROM notification_target WHERE id = ?1)

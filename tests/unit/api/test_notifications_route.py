@@ -122,7 +122,7 @@ async def test_deliveries_are_listed(api: Caller, services: Services) -> None:
     term = await services.installation.leadership.take("keeper", 100.0)
     assert term is not None
     for event in (1, 2, 3):
-        await notices.put([(1, event, "run.failed", 7, b"{}")], up_to=event, epoch=term.epoch)
+        await notices.put([(1, event, "run.failed", 7, b"{}")], epoch=term.epoch)
     await notices.mark_delivered(1, epoch=term.epoch)
     await notices.mark_failed(2, "no", retry_at=None, epoch=term.epoch)
     shown = (await api.get("/api/notifications/1/deliveries?limit=2")).expect(200).json

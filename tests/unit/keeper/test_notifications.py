@@ -26,6 +26,7 @@ from smartspider.services.notifications.messages import usual_items
 from smartspider.services.notifications.notifier import BACKOFF_S, Message, Notifier, numbered_message
 from smartspider.services.notifications.webhook import WebhookChannel, signature
 from smartspider.services.runs.start import newest_plan
+from smartspider.store.positions import NOTIFICATIONS, StoredPosition
 
 KEY = "a master key of the tests, long enough"
 OPEN = Settings(allow_private="1", master_key=KEY)
@@ -146,7 +147,8 @@ async def test_without_targets_nothing_is_written_event_by_event(harness: Harnes
     await harness.task()
     await run_of(harness)
     assert await tell(harness) == []
-    assert await harness.installation.notifications.last_event_id() == 0
+    position = StoredPosition(harness.installation.database, NOTIFICATIONS, epoch=harness.epoch)
+    assert await position.read() == 0
 
 
 async def test_a_leader_that_has_seen_all_events_hears_of_the_next(harness: Harness) -> None:
@@ -272,9 +274,7 @@ async def delivering(harness: Harness, address: str) -> Callable[[], Awaitable[N
     target = await harness.installation.notifications.add_target(
         "webhook", address, ["run.failed"], task_id=None, actor="ann"
     )
-    await harness.installation.notifications.put(
-        [(target.id, 1, "run.failed", 5, BODY)], up_to=1, epoch=harness.epoch
-    )
+    await harness.installation.notifications.put([(target.id, 1, "run.failed", 5, BODY)], epoch=harness.epoch)
     deliver_to = Notifier(installation_of(harness.backend, OPEN)).deliver
     duty = DeliverNotifications(harness.installation.notifications, deliver_to, harness.clock)
 
@@ -330,7 +330,7 @@ async def test_a_slow_webhook_does_not_keep_others_waiting(harness: Harness) -> 
             "webhook", "http://h/", ["run.failed"], task_id=None, actor="ann"
         )
         await harness.installation.notifications.put(
-            [(number, number, "run.failed", 5, BODY)], up_to=number, epoch=harness.epoch
+            [(number, number, "run.failed", 5, BODY)], epoch=harness.epoch
         )
     await DeliverNotifications(harness.installation.notifications, Slow().deliver, harness.clock).do(
         await term_of(harness)

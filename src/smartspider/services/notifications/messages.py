@@ -1,4 +1,4 @@
-"""Writes notifications about runs into the outbox."""
+"""Composes the notifications of events."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from smartspider.core.errors import NotFound
 from smartspider.core.events import RunEvent
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.core.runs.run import Run
-from smartspider.installation.installation import Installation
-from smartspider.store.notifications import MAX_TARGETS
 from smartspider.store.runs.store import RunStore
 
-BATCH = 1000
 STATES: dict[str, NotificationEvent] = {
     "completed": "run.finished",
     "failed": "run.failed",
@@ -29,6 +26,7 @@ FEWEST = 3
 FEW = 0.5
 
 Put = tuple[int, int, NotificationEvent, int, bytes]
+"""A notification to store: target, event, name, run, data."""
 
 
 class RunSummary(msgspec.Struct, frozen=True):
@@ -68,30 +66,10 @@ def usual_items(items: int, earlier: Sequence[int]) -> float | None:
     return usual if items < usual * FEW else None
 
 
-async def write_notifications(installation: Installation, *, epoch: int) -> bool:
-    """Write the notifications of the next batch of events; return True while there may be more."""
-    notifications, events = installation.notifications, installation.events
-    after = await notifications.last_event_id()
-    targets = [one for one in await notifications.find_targets(limit=MAX_TARGETS) if one.is_enabled]
-    if not targets:
-        last = await events.last_id()
-        if last > after + BATCH:  # a target receives only events after its creation
-            await notifications.put([], up_to=last, epoch=epoch)
-        return False
-    piece = await events.since(after, limit=BATCH)
-    if not piece:
-        return False
-    put = [one for event in piece for one in await _notifications(event, targets, installation.store)]
-    if (
-        put or len(piece) >= BATCH // 10
-    ):  # a short batch without notifications is read again instead of written
-        await notifications.put(put, up_to=piece[-1].id, epoch=epoch)
-    return len(piece) == BATCH
-
-
-async def _notifications(
+async def notifications_of(
     event: RunEvent, targets: Sequence[NotificationTarget], store: RunStore
 ) -> list[Put]:
+    """Return the notifications of an event, one for each subscribed target and name."""
     if event.name != "run.state":
         return []
     name = STATES.get(_data(event).get("to", ""))

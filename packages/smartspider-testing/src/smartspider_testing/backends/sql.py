@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from smartspider.store.access.users import UserStore
 from smartspider.store.audit import AuditLog
 from smartspider.store.database import Database
@@ -13,6 +15,7 @@ from smartspider.store.metrics import MetricStore
 from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.nodes.scaling import ScalingStore
 from smartspider.store.notifications import NotificationStore
+from smartspider.store.positions import StoredPosition
 from smartspider.store.results.store import ResultStore
 from smartspider.store.schedules import ScheduleStore
 from smartspider.store.tasks import TaskStore
@@ -31,6 +34,7 @@ class SqlBackend(Backend):
         self.logs = LogStore(database)
         self.metrics = MetricStore(database)
         self.notices = NotificationStore(database)
+        self.position = partial(StoredPosition, database)
         self.results = ResultStore(database)
         self.scaling = ScalingStore(database)
         self.schedules = ScheduleStore(database)

@@ -16,6 +16,7 @@ pytest.register_assert_rewrite(
             "notifications",
             "results",
             "runs",
+            "sink",
             "tasks",
             "url_filter",
         )
@@ -33,11 +34,12 @@ from smartspider_testing.contracts.metrics import MetricStoreContract
 from smartspider_testing.contracts.nodes.leadership import LeadershipContract
 from smartspider_testing.contracts.nodes.scaling import ScalingContract
 from smartspider_testing.contracts.nodes.workers import WorkerRegistryContract
-from smartspider_testing.contracts.notifications import NotificationStoreContract
+from smartspider_testing.contracts.notifications import NotificationOutboxContract, NotificationStoreContract
 from smartspider_testing.contracts.results import ResultStoreContract
 from smartspider_testing.contracts.runs.diagnostics import DiagnosticsContract
 from smartspider_testing.contracts.runs.events import EventFeedContract
 from smartspider_testing.contracts.runs.store import StoreContract
+from smartspider_testing.contracts.sink import ChangingSinkContract, PositionContract, SinkContract
 from smartspider_testing.contracts.tasks.schedules import ScheduleStoreContract
 from smartspider_testing.contracts.tasks.tasks import TaskStoreContract
 from smartspider_testing.contracts.url_filter import ExactUrlFilterContract, UrlFilterContract
@@ -45,6 +47,7 @@ from smartspider_testing.contracts.url_filter import ExactUrlFilterContract, Url
 __all__ = [
     "AuditLogContract",
     "Backend",
+    "ChangingSinkContract",
     "DiagnosticsContract",
     "EventFeedContract",
     "ExactUrlFilterContract",
@@ -54,10 +57,13 @@ __all__ = [
     "LedgerContract",
     "LogStoreContract",
     "MetricStoreContract",
+    "NotificationOutboxContract",
     "NotificationStoreContract",
+    "PositionContract",
     "ResultStoreContract",
     "ScalingContract",
     "ScheduleStoreContract",
+    "SinkContract",
     "StoreContract",
     "TaskStoreContract",
     "UrlFilterContract",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from typing import Protocol
 
 import pytest
 
@@ -11,6 +12,7 @@ from smartspider.interfaces.frontier import Demand, Frontier
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.sink import Position
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.access.users import UserStore
 from smartspider.store.audit import AuditLog
@@ -26,6 +28,13 @@ from smartspider.store.runs.store import RunStore
 from smartspider.store.schedules import ScheduleStore
 from smartspider.store.tasks import TaskStore
 from smartspider_testing.clock import ManualClock
+
+
+class OpenPosition(Protocol):
+    """Opens the stored position of a consumer."""
+
+    def __call__(self, consumer: str, /, *, epoch: int) -> Position:
+        """Return the position, moved only while the epoch leads."""
 
 
 class Backend(ABC):
@@ -49,6 +58,7 @@ class Backend(ABC):
     demand: Demand
     leadership: Leadership
     notices: NotificationStore
+    position: OpenPosition
     workers: WorkerRegistry
     clock: ManualClock
 

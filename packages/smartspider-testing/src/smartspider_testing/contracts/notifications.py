@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import msgspec
 import pytest
 
+from smartspider.core import failpoints
+from smartspider.core.datetimes import format_time
 from smartspider.core.errors import LeadershipLost, NotAllowed, NotFound
+from smartspider.core.events import RunEvent
 from smartspider.core.notifications import NotificationTarget
+from smartspider.core.runs.run import Run
+from smartspider.services.notifications.outbox import NotificationOutbox
 from smartspider.store.notifications import MAX_TARGETS
 from smartspider_testing.contracts.access.audit import audit_rows
+from smartspider_testing.contracts.actions import begin
 from smartspider_testing.contracts.backend import Backend, BackendContract
+from smartspider_testing.contracts.sink import Destination, SinkContract
 from smartspider_testing.contracts.tasks.schedules import kept_task, leading
+from smartspider_testing.crashes import crash_at
 
 HOOK = "https://a.example/hook?key=secret"
 
@@ -19,6 +31,58 @@ HOOK = "https://a.example/hook?key=secret"
 async def hook(backend: Backend, task_id: int | None = None) -> NotificationTarget:
     """Add a webhook for failed runs."""
     return await backend.notices.add_target("webhook", HOOK, ["run.failed"], task_id=task_id, actor="ann")
+
+
+class OutboxDestination(Destination[RunEvent]):
+    """The outbox, with a target for failed runs. A run fails with every event."""
+
+    def __init__(self, backend: Backend, run: Run, target: NotificationTarget, epoch: int) -> None:
+        self._backend = backend
+        self._run_id = run.id
+        self._first_at = target.created_at
+        self.sink = NotificationOutbox(backend.notices, backend.store, [target], epoch=epoch)
+
+    def row(self, number: int) -> RunEvent:
+        """Return the event of a failed run."""
+        data = b'{"from":"running","to":"failed","reason":"tests"}'
+        return RunEvent(100 + number, self._run_id, number, self._first_at + number, "run.state", data)
+
+    def content(self, row: RunEvent) -> str:
+        """Return the time that the notification names."""
+        return str(format_time(row.at))
+
+    async def held(self) -> list[str]:
+        """Return the times of all notifications."""
+        return sorted(json.loads(one.data)["at"] for one in await self._backend.notices.find())
+
+    @contextmanager
+    def crashing(self) -> Iterator[None]:
+        """Crash before the commit."""
+        crash_at("notifications.put")
+        try:
+            yield
+        finally:
+            failpoints.arm(None)
+
+
+class NotificationOutboxContract(BackendContract, SinkContract[RunEvent]):
+    """The outbox is a sink of events."""
+
+    @pytest.fixture
+    async def destination(self, backend: Backend) -> OutboxDestination:
+        """Return an empty outbox."""
+        target = await hook(backend)
+        return OutboxDestination(backend, await begin(backend), target, await leading(backend))
+
+    async def test_events_without_a_notification_are_not_selected(
+        self, destination: OutboxDestination
+    ) -> None:
+        """Sink 5."""
+        row = destination.row(1)
+        progress = msgspec.structs.replace(row, name="run.progress")
+        running = msgspec.structs.replace(row, data=b'{"to":"running"}')
+        assert await destination.sink.put([progress, running]) == 0
+        assert await destination.held() == []
 
 
 class NotificationStoreContract(BackendContract):
@@ -30,37 +94,26 @@ class NotificationStoreContract(BackendContract):
         other = await backend.another()
         notices = [(target.id, event, "run.failed", 7, b'{"n":1}') for event in (3, 4)]
         new = await asyncio.gather(
-            *(each.notices.put(notices, up_to=5, epoch=epoch) for each in (backend, other, backend))  # type: ignore[arg-type]  # names are literals
+            *(each.notices.put(notices, epoch=epoch) for each in (backend, other, backend))  # type: ignore[arg-type]  # names are literals
         )
         assert sorted(new) == [0, 0, 2]
-        assert await backend.notices.last_event_id() == 5
         assert len(await backend.notices.due()) == 2
-
-    async def test_events_are_never_looked_at_again(self, backend: Backend) -> None:
-        """Notifications 1."""
-        epoch = await leading(backend)
-        assert await backend.notices.last_event_id() == 0
-        for up_to in (5, 9, 7):
-            await backend.notices.put([], up_to=up_to, epoch=epoch)
-        await backend.reopen()
-        assert await backend.notices.last_event_id() == 9
 
     async def test_who_does_not_lead_writes_nothing(self, backend: Backend) -> None:
         """Notifications 2."""
         target, epoch = await hook(backend), await leading(backend)
-        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], up_to=1, epoch=epoch)
+        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], epoch=epoch)
         (notice,) = await backend.notices.due()
         await backend.leadership.resign("keeper")
         await backend.leadership.take("another", 10.0)
         for act in (
-            backend.notices.put([(target.id, 2, "run.failed", 7, b"{}")], up_to=2, epoch=epoch),
+            backend.notices.put([(target.id, 2, "run.failed", 7, b"{}")], epoch=epoch),
             backend.notices.mark_delivered(notice.id, epoch=epoch),
             backend.notices.mark_failed(notice.id, "no", retry_at=None, epoch=epoch),
         ):
             with pytest.raises(LeadershipLost):
                 await act
         assert await backend.notices.due() == [notice]
-        assert await backend.notices.last_event_id() == 1
 
     async def test_changes_to_targets_are_audited_without_their_address(self, backend: Backend) -> None:
         """Notifications 3: an address may hold a secret."""
@@ -79,9 +132,9 @@ class NotificationStoreContract(BackendContract):
     async def test_a_deleted_target_gets_nothing_more(self, backend: Backend) -> None:
         """Notifications 4."""
         target, epoch = await hook(backend), await leading(backend)
-        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], up_to=1, epoch=epoch)
+        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], epoch=epoch)
         await backend.notices.delete_target(target.id, actor="ann")
-        await backend.notices.put([(target.id, 2, "run.failed", 7, b"{}")], up_to=2, epoch=epoch)
+        await backend.notices.put([(target.id, 2, "run.failed", 7, b"{}")], epoch=epoch)
         assert await backend.notices.due() == []
         with pytest.raises(NotFound):
             await backend.notices.get_target(target.id)
@@ -102,7 +155,7 @@ class NotificationStoreContract(BackendContract):
         """Notifications 1."""
         target, epoch = await hook(backend), await leading(backend)
         for event in (1, 2):
-            await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)
+            await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], epoch=epoch)
         first, second = await backend.notices.due()
         assert [one.id for one in await backend.notices.due(limit=1)] == [first.id]
         await backend.notices.mark_failed(
@@ -130,7 +183,7 @@ class NotificationStoreContract(BackendContract):
         epoch = await leading(backend)
         for event in range(1, 5):
             notices = [(target.id, event, "run.failed", 7, b"{}") for target in (one, two)]
-            await backend.notices.put(notices, up_to=event, epoch=epoch)  # type: ignore[arg-type]  # names are literals
+            await backend.notices.put(notices, epoch=epoch)  # type: ignore[arg-type]  # names are literals
         newest = await backend.notices.find(limit=3)
         rest = await backend.notices.find(before=newest[-1].id)
         assert [notice.id for notice in (*newest, *rest)] == [8, 7, 6, 5, 4, 3, 2, 1]
@@ -150,7 +203,7 @@ class NotificationStoreContract(BackendContract):
         """Notifications 1: pending ones are kept."""
         target, epoch = await hook(backend), await leading(backend)
         for event in (1, 2, 3):
-            await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], up_to=event, epoch=epoch)
+            await backend.notices.put([(target.id, event, "run.failed", 7, b"{}")], epoch=epoch)
         await backend.notices.mark_delivered(1, epoch=epoch)
         await backend.clock.advance(100.0)
         await backend.leadership.take("keeper", 1e6)
