@@ -5,9 +5,9 @@ from __future__ import annotations
 import psycopg
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.leadership import PostgresLeadership
 from smartspider.backends.postgres.store import PostgresStore
 from smartspider.backends.postgres.store_time import StoreTime
+from smartspider.backends.postgres.workers import PostgresLeadership
 from smartspider.store.database import Row
 from smartspider_testing.backends.sql import SqlBackend
 from smartspider_testing.clock import ManualClock
