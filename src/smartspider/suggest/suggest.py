@@ -13,7 +13,7 @@ from smartspider.extract.links.pagination import find_next_target
 from smartspider.extract.parsing.document import Document
 from smartspider.suggest.data_lists import api_pagination, feed_list, json_page_lists, script_lists
 from smartspider.suggest.draft_check import check_draft
-from smartspider.suggest.html.element_lists import element_lists, term_lists
+from smartspider.suggest.html.element_lists import element_lists
 from smartspider.suggest.html.next_page import find_pagination
 from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.page_record import page_records
@@ -59,7 +59,7 @@ def _drafts(document: Document) -> tuple[list[Draft], dict[str, Any] | None]:
             )
         return drafts, None
     tree = Tree(document.root)
-    drafts = element_lists(tree) + term_lists(tree) + script_lists(document) + page_records(document, tree)
+    drafts = element_lists(tree) + script_lists(document) + page_records(document, tree)
     return drafts, find_pagination(tree, url)
 
 

@@ -103,3 +103,13 @@ def common_label(values: list[str], words: Iterable[str] = ()) -> str:
     start = start[: start.rfind(" ") + 1]
     said = start.strip().casefold()
     return start if said and len(distinct) > 2 and (said in _INTRODUCING or said in set(words)) else ""
+
+
+_ENDING = re.compile(r"(?:\s*(?:[\u00b6#\u00a7\u2022|/\u00b7>\u203a\u00bb]+|\[\w{2,8}\]))+$")
+
+
+def common_ending(values: list[str]) -> str:
+    """Return the mark that all texts end with: a permalink sign or `[edit]`."""
+    found = [match[0] if (match := _ENDING.search(value)) else "" for value in values]
+    is_same = len(values) > 2 and len(set(found)) == 1 and found[0] != ""
+    return found[0] if is_same and any(len(value) > len(found[0]) for value in values) else ""

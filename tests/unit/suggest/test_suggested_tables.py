@@ -28,7 +28,7 @@ def test_the_head_gives_the_names_and_is_no_row(head: str, best: Best, rows: Any
     assert found.kind == "table"
     items = rows(found, page_of(body))
     assert len(items) == 5
-    assert items[0] == {"name": "River 1", "length": "100"}
+    assert items[0] == {"name": "River 1", "length": 100}
 
 
 def test_rows_that_span_the_table_are_no_items(best: Best) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from smartspider.suggest.html.class_names import is_utility, split_words
+from smartspider.suggest.html.class_names import is_utility
+from smartspider.suggest.html.places import PlaceMap
+from smartspider.suggest.html.spans import find_spans
+from smartspider.suggest.html.tables import HeadedTable, find_headed_tables, same_headers
 from smartspider.suggest.html.tree import Element, Tree
-from smartspider.suggest.vocabulary import NAVIGATION_WORDS, SIDEBAR_WORDS
 
 MAX_GROUPS = 60
 SAMPLE = 30
@@ -14,19 +16,18 @@ _NEVER = frozenset(
     "html body head option br hr td th col colgroup thead tfoot source track area path label input select "
     "button legend fieldset b i em strong span font img time link meta".split()
 )
-_AWAY_TAGS = frozenset(("nav", "footer", "menu"))
-_AWAY_ROLES = frozenset(("navigation", "contentinfo", "menu", "menubar", "dialog", "tablist", "search"))
 
 
 class ElementGroup:
-    """Similar elements. `position_weight` is 1 in the middle of a page and less in its margins."""
+    """Similar elements. `place` is 1 in the main content of a page and less in its margins."""
 
-    __slots__ = ("items", "position_weight", "text_weight")
+    __slots__ = ("items", "place", "tables")
 
-    def __init__(self, items: list[Element], text_weight: float, position_weight: float) -> None:
+    def __init__(self, items: list[Element], place: float, tables: tuple[HeadedTable, ...] = ()) -> None:
         self.items = items
-        self.text_weight = text_weight
-        self.position_weight = position_weight
+        self.place = place
+        self.tables = tables
+        """The tables whose rows the elements are."""
 
     @property
     def sample(self) -> list[Element]:
@@ -39,20 +40,25 @@ class ElementGroup:
 
 def find_groups(tree: Tree) -> list[ElementGroup]:
     """Return groups of two or more elements, by the amount of their content."""
-    places = _places(tree)
+    places = PlaceMap(tree)
+    tables = find_headed_tables(tree)
+    in_tables = {row.order for one in tables for row in tree.inside(one.table) if row.tag == "tr"}
     seen: set[tuple[int, ...]] = set()
-    groups: list[ElementGroup] = []
-    for items in _repeated(tree):
+    weighed: list[tuple[float, ElementGroup]] = []
+    for items in [*_repeated(tree), *find_spans(tree)]:
         identity = tuple(item.order for item in items)
-        if len(items) < 2 or identity in seen:
+        if len(items) < 2 or identity in seen or in_tables.issuperset(identity):
             continue
         seen.add(identity)
-        place = sum(places[item.order] for item in items) / len(items)
-        text_weight = sum(_text_weight(item) for item in items) * place
-        if text_weight > 0:
-            groups.append(ElementGroup(items, text_weight, place))
-    groups.sort(key=lambda group: -group.text_weight)
-    return groups[:MAX_GROUPS]
+        group = ElementGroup(items, places.weight(items))
+        weighed.append((sum(map(_content, items)) * group.place, group))
+    for some in same_headers(tables):
+        for alike in [some] if len(some) == 1 else [some, [max(some, key=lambda one: len(one.rows))]]:
+            rows = [row for one in alike for row in one.rows]
+            group = ElementGroup(rows, places.weight(rows), tuple(alike))
+            weighed.append((sum(map(_content, rows)) * group.place, group))
+    weighed.sort(key=lambda one: -one[0])
+    return [group for weight, group in weighed[:MAX_GROUPS] if weight > 0]
 
 
 def _repeated(tree: Tree) -> list[list[Element]]:
@@ -121,29 +127,7 @@ def _by_looks(items: list[Element]) -> list[list[Element]]:
     return found
 
 
-def _text_weight(item: Element) -> float:
+def _content(item: Element) -> float:
     """Weigh the content of an item: its texts and elements, up to a limit."""
     texts = item.texts_to - item.texts_from
     return min(texts, 40) + min(item.end - item.order, 40)
-
-
-def _places(tree: Tree) -> list[float]:
-    places: list[float] = []
-    for element in tree.elements:
-        above = 1.0 if element.parent is None else places[element.parent.order]
-        places.append(above * _place(element))
-    return places
-
-
-def _place(element: Element) -> float:
-    if element.tag in _AWAY_TAGS or element.attrs.get("role", "") in _AWAY_ROLES:
-        return 0.15
-    if element.tag in {"html", "body", "main"}:
-        return 1.0
-    names = (*element.classes, element.attrs.get("id", ""), element.attrs.get("aria-label", ""))
-    words = {word for name in names for word in split_words(name)}
-    if words & NAVIGATION_WORDS:
-        return 0.2
-    if element.tag == "aside" or words & SIDEBAR_WORDS:
-        return 0.4
-    return 1.0

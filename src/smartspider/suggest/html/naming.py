@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from smartspider.suggest.html.candidate_field import CandidateField
 from smartspider.suggest.html.class_names import is_stable, is_utility, module_stem, split_words
-from smartspider.suggest.html.fields import CandidateField
 from smartspider.suggest.html.slots import Slot
 from smartspider.suggest.vocabulary import CHINESE_LABELS, GENERIC_WORDS, SYNONYMS
 
@@ -18,6 +18,8 @@ _TAGS = dict.fromkeys(_HEADINGS, "title") | {
     "figcaption": "caption",
     "blockquote": "quote",
     "p": "description",
+    "dt": "term",
+    "dd": "definition",
 }
 _BY_KIND = {"price": "price", "date": "date", "rating": "rating", "email": "email", "phone": "phone"}
 _FILLER = re.compile(r"[^\w]+")
@@ -51,7 +53,7 @@ def to_field_name(label: str) -> str:
 
 def _title_of(fields: list[CandidateField]) -> CandidateField | None:
     """Return the title of the items: a heading, or the longest linked text."""
-    texts = [field for field in fields if field.take in {"text", "own"} and field.kind == "text"]
+    texts = [field for field in fields if field.take in {"text", "own", "owns"} and field.kind == "text"]
     headings = [field for field in texts if re.search(r"(^|,)h[1-6](,|$)", ",".join(field.slot.key))]
     named = [field for field in texts if {"title", "name", "headline"} & set(_own_words(field.slot))]
     linked = [field for field in texts if "a" in field.slot.key or field.slot.example.tag == "a"]
@@ -67,7 +69,7 @@ def _title_of(fields: list[CandidateField]) -> CandidateField | None:
 def _choose_name(field: CandidateField, title: CandidateField | None, headers: dict[str, str]) -> str:
     header = _header(field, headers)
     page_name = header or _name_in_page(field)
-    if field.take not in {"text", "own", "list", "datetime"}:
+    if not field.is_text and field.take != "datetime":
         name = _attribute_name(field, page_name)
     elif header:
         name = header

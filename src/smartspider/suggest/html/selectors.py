@@ -197,6 +197,10 @@ class FieldSelectors:
                 break
         return best, best_share
 
+    def is_only(self, selector: str) -> bool:
+        """Return True if a selector matches at most one element in each item."""
+        return not selector or all(len(_matches(item, selector)) <= 1 for item in self._sample)
+
     def _firsts(self, selector: str) -> list[int | None]:
         known = self._found.get(selector)
         if known is None:
@@ -213,6 +217,16 @@ def _first(item: Element, selector: str) -> int | None:
     finally:
         del item.node.attrs[_MARK]
     return None if found is None else found.mem_id
+
+
+def _matches(item: Element, selector: str) -> list[LexborNode]:
+    item.node.attrs[_MARK] = ""
+    try:
+        return item.node.css(f"[{_MARK}] {selector}")
+    except SelectolaxError:
+        return []
+    finally:
+        del item.node.attrs[_MARK]
 
 
 def _field_candidates(slot: Slot) -> Iterator[str]:

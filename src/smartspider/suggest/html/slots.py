@@ -7,7 +7,7 @@ needed: its tag if unique, else its label, its class, or its number among simila
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.tree import Element, Tree
@@ -21,6 +21,7 @@ SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "form
 LABEL_TAGS = frozenset(("dt", "th"))
 LABEL_WORDS = frozenset(("label", "key", "term", "caption", "name", "attr", "property", "lbl", "k"))
 _LABEL_LENGTH = 40
+_MANY = 4
 
 
 class Slot:
@@ -38,6 +39,11 @@ class Slot:
         self.label_element: Element | None = None
         """The label of its first element."""
         self.is_label = False
+
+    @property
+    def is_list(self) -> bool:
+        """True if most items have several of its elements."""
+        return 2 * sum(map(len, self.repeats.values())) > 3 * len(self.repeats)
 
     @property
     def example(self) -> Element:
@@ -87,27 +93,46 @@ def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Sl
         name for children in families.values() for name in {c for child in children for c in child.classes}
     )
     found: dict[Key, Slot] = {}
+    steps = {
+        index: [
+            _step(child, place, labels.get(child.order), crowded, popular)
+            for place, child in enumerate(children)
+        ]
+        for index, children in families.items()
+    }
+    lists = _inner_lists(steps.values())
     for index, children in families.items():
         numbers: dict[Key, int] = defaultdict(int)
-        for position, child in enumerate(children):
-            label = labels.get(child.order)
-            step = _step(child, position, label, crowded, popular)
+        for child, step in zip(children, steps[index], strict=True):
             numbers[step] += 1
-            repeated = _is_repeated(child, label, numbers[step])
-            key = (*slot.key, *step, "" if repeated else str(numbers[step]))
+            key = (*slot.key, *step, "" if step in lists else str(numbers[step]))
             there = found.setdefault(key, Slot(key, slot))
             if index not in there.elements:
                 there.elements[index] = child
             there.repeats.setdefault(index, []).append(child)
+            label = labels.get(child.order)
             if label is not None and there.label_element is None:
                 there.label, there.label_element = label
             there.is_label |= child.order in naming
     yield from found.values()
 
 
-def _is_repeated(child: Element, label: object, number: int) -> bool:
-    """Return True for a second element of the same class, unless it is a table cell."""
-    return number >= 1 and label is None and bool(child.classes) and child.tag not in {"td", "th", "dd"}
+def _inner_lists(families: Iterable[list[Key]]) -> set[Key]:
+    """Return the steps that are lists inside the items: many alike, or a different number in each item.
+
+    Cells and labelled values are never lists.
+    """
+    counts: dict[Key, list[int]] = defaultdict(list)
+    for steps in families:
+        for step, number in Counter(steps).items():
+            counts[step].append(number)
+    found = set()
+    for step, numbers in counts.items():
+        if step[1] in {"nth", "label"} or max(numbers) < 2:
+            continue
+        if max(numbers) >= _MANY or len(set(numbers)) > 1:
+            found.add(step)
+    return found
 
 
 def _step(

@@ -1,99 +1,152 @@
-"""Tables: their item rows and column names."""
+"""Tables with headers: their item rows and column names."""
 
 from __future__ import annotations
 
-from smartspider.suggest.html.selectors import ItemSelectors
+from collections import defaultdict
+
+from smartspider.suggest.html.selectors import ItemSelectors, quote_css
 from smartspider.suggest.html.tree import Element, Tree
 
-_MAX_NAME = 40
+_LONGEST_NAME = 60
+_WIDEST = 200
+_MOST_HEAD_ROWS = 4
 
 
-class TableHeader:
-    """The rows of a table below its header, and the header texts by cell number."""
+class HeadedTable:
+    """A table with a header: the names of its columns, and its rows without headers and group titles."""
 
-    __slots__ = ("_is_in_body", "_is_of_td", "_table", "_width", "names", "rows")
+    __slots__ = ("has_spans", "names", "rows", "table")
 
-    def __init__(self, table: Element, head: Element, rows: list[Element], names: dict[str, str]) -> None:
-        self.rows = rows
+    def __init__(
+        self, table: Element, names: tuple[str, ...], rows: list[Element], *, has_spans: bool
+    ) -> None:
+        self.table = table
         self.names = names
-        self._table = table
-        self._is_in_body = head.parent is not rows[0].parent
-        self._is_of_td = all(cell.tag == "td" for cell in head.children)
-        self._width = len(head.children)
-
-    def selector(self, selectors: ItemSelectors) -> str | None:
-        """Return the selector of the rows without the header."""
-        tables = [
-            place
-            for place in (selectors.best([self._table], []), selectors.container(self._table))
-            if place is not None
-        ]
-        wide = f":has(> :nth-child({self._width}))"
-        rows = [
-            "tbody > tr",
-            f"tbody > tr{wide}",
-            "tr:has(> td)",
-            f"tr:has(> td:nth-child({self._width}))",
-            "tr + tr",
-            f"tr + tr{wide}",
-        ]
-        for table in tables:
-            for row in rows:
-                if selectors.finds(f"{table} {row}", self.rows):
-                    return f"{table} {row}"
-        return None
+        self.rows = rows
+        self.has_spans = has_spans
+        """True if cells span rows, so that the number of a cell is not that of its column."""
 
 
-def find_header(tree: Tree, items: list[Element]) -> TableHeader | None:
-    """Return the header of the table whose rows are the items; None if there is none."""
-    first = items[0]
-    if first.tag != "tr" or first.parent is None:
+def find_headed_tables(tree: Tree) -> list[HeadedTable]:
+    """Return the tables of a page that have a header and two or more rows."""
+    rows: dict[int, list[Element]] = defaultdict(list)
+    tables: dict[int, Element] = {}
+    for element in tree.elements:
+        if element.tag == "tr":
+            table = next((above for above in element.ancestors() if above.tag == "table"), None)
+            if table is not None:
+                rows[table.order].append(element)
+                tables[table.order] = table
+    found = (_read(tree, tables[order], some) for order, some in rows.items())
+    return [one for one in found if one is not None]
+
+
+def same_headers(tables: list[HeadedTable]) -> list[list[HeadedTable]]:
+    """Group tables by their headers, most rows first."""
+    groups: dict[tuple[str, ...], list[HeadedTable]] = defaultdict(list)
+    for one in tables:
+        groups[one.names].append(one)
+    return sorted(groups.values(), key=lambda some: -sum(len(one.rows) for one in some))
+
+
+def row_selector(selectors: ItemSelectors, tables: list[HeadedTable]) -> str | None:
+    """Return a selector that matches exactly the rows of these tables."""
+    rows = [row for one in tables for row in one.rows]
+    width = len(tables[0].names)
+    hooks = [f"th:lexbor-contains({quote_css(name)})" for name in tables[0].names if name]
+    elements = [one.table for one in tables]
+    places = [selectors.best(elements, hooks), selectors.container(elements[0]) if len(tables) == 1 else None]
+    wide = f":has(> :nth-child({width}))"
+    patterns = [
+        "tbody > tr",
+        f"tbody > tr{wide}",
+        "tr:has(> td)",
+        f"tr:has(> td:nth-child({width}))",
+        "tr + tr",
+        f"tr + tr{wide}",
+        f"tbody > tr:has(> td):has(> :nth-child({width}))",
+    ]
+    for place in places:
+        for pattern in patterns:
+            if place is not None and selectors.finds(f"{place} {pattern}", rows):
+                return f"{place} {pattern}"
+    return None
+
+
+def _read(tree: Tree, table: Element, rows: list[Element]) -> HeadedTable | None:
+    heads = _head_rows(tree, rows)
+    if not heads:
         return None
-    table = next((above for above in first.ancestors() if above.tag == "table"), None)
-    if table is None or any(
-        next((above for above in item.ancestors() if above.tag == "table"), None) is not table
-        for item in items
-    ):
+    names = _column_names(tree, heads)
+    if len(names) < 2 or sum(map(bool, names)) < 2:
         return None
-    rows = [row for row in tree.inside(table) if row.tag == "tr" and _table_of(row) is table]
-    head = _find_header_row(tree, rows)
-    if head is None:
-        return None
-    width = len(head.children)
+    heading = {head.order for head in heads}
     body = [
         row
         for row in rows
-        if row is not head
-        and len(row.children) == width
-        and (row.parent is None or row.parent.tag != "thead")
-        and not all(cell.tag == "th" for cell in row.children)
+        if row.order not in heading
+        and (row.parent is None or row.parent.tag not in {"thead", "tfoot"})
+        and any(cell.tag == "td" for cell in row.children)
     ]
-    if len(body) < 2:
+    full = [row for row in body if len(row.children) == len(names)]
+    has_spans = any(_span(cell, "rowspan") > 1 for row in body for cell in row.children)
+    if len(full) < 2 or 2 * len(full) < len(body) - sum(len(row.children) == 1 for row in body):
         return None
-    names = {str(number + 1): tree.text(cell, 80)[:_MAX_NAME] for number, cell in enumerate(head.children)}
-    return TableHeader(table, head, body, names)
+    return HeadedTable(table, names, full, has_spans=has_spans)
 
 
-def _table_of(row: Element) -> Element | None:
-    return next((above for above in row.ancestors() if above.tag == "table"), None)
-
-
-def _find_header_row(tree: Tree, rows: list[Element]) -> Element | None:
-    """Return the header row: in `thead`, all `th`, or bold and short."""
-    if len(rows) < 3 or len(rows[0].children) < 2:
-        return None
-    heads = [row for row in rows[:3] if row.parent is not None and row.parent.tag == "thead"]
+def _head_rows(tree: Tree, rows: list[Element]) -> list[Element]:
+    """Return the header rows: in `thead`, all `th`, or bold and short."""
+    if len(rows) < 3:
+        return []
+    heads = [row for row in rows if row.parent is not None and row.parent.tag == "thead"]
     if heads:
-        return heads[-1]
-    first = rows[0]
-    if all(cell.tag == "th" for cell in first.children):
-        return first
-    texts = [tree.text(cell, 80) for cell in first.children]
-    if any(len(text) > _MAX_NAME for text in texts) or sum(1 for text in texts if text) < len(texts) - 1:
-        return None
-    is_bold = all(
-        any(child.tag in {"b", "strong"} for child in cell.children)
-        for cell, text in zip(first.children, texts, strict=True)
+        return heads[:_MOST_HEAD_ROWS]
+    for row in rows[:_MOST_HEAD_ROWS]:
+        if not row.children or any(cell.tag != "th" for cell in row.children):
+            break
+        heads.append(row)
+    if heads and (len(heads) > 1 or len(heads[0].children) > 1):
+        return heads
+    return [rows[0]] if _is_bold(tree, rows[0]) else []
+
+
+def _is_bold(tree: Tree, row: Element) -> bool:
+    texts = [tree.text(cell, 80) for cell in row.children]
+    if len(texts) < 2 or sum(1 for text in texts if text) < len(texts) - 1:
+        return False
+    if any(len(text) > _LONGEST_NAME for text in texts):
+        return False
+    if all("head" in " ".join((*row.classes, *cell.classes)).lower() for cell in row.children):
+        return True
+    return all(
+        cell.tag == "th" or any(child.tag in {"b", "strong"} for child in tree.inside(cell))
+        for cell, text in zip(row.children, texts, strict=True)
         if text
+    ) and not any("href" in child.attrs for child in tree.inside(row))
+
+
+def _column_names(tree: Tree, heads: list[Element]) -> tuple[str, ...]:
+    """Return the header of each column; several header rows are joined, and spanning cells repeated."""
+    grid: dict[tuple[int, int], str] = {}
+    for number, head in enumerate(heads):
+        column = 0
+        for cell in head.children:
+            while (number, column) in grid:
+                column += 1
+            text = tree.text(cell, 120)[:_LONGEST_NAME].strip()
+            for below in range(min(_span(cell, "rowspan"), len(heads) - number)):
+                for beside in range(_span(cell, "colspan")):
+                    grid[number + below, column + beside] = text
+    width = 1 + max((column for _, column in grid), default=-1)
+    title = {text for (row, _), text in grid.items() if row == 0}
+    first = 1 if len(heads) > 1 and len(title) == 1 and width > 1 else 0
+    return tuple(
+        " ".join(dict.fromkeys(grid.get((row, column), "") for row in range(first, len(heads)))).strip()
+        for column in range(width)
     )
-    return first if is_bold and not any(child.attrs.get("href") for child in tree.inside(first)) else None
+
+
+def _span(cell: Element, name: str) -> int:
+    text = cell.attrs.get(name, "1").strip()
+    return min(max(int(text), 1), _WIDEST) if text.isascii() and text.isdigit() and len(text) < 5 else 1

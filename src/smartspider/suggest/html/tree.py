@@ -21,8 +21,8 @@ class Element:
     """An element of the page. Its descendants are the elements from `order + 1` up to `end`."""
 
     __slots__ = (
-        "attrs", "children", "classes", "depth", "end", "node", "order", "own", "parent", "tag",
-        "texts_from", "texts_to",
+        "attrs", "children", "classes", "depth", "end", "node", "order", "own", "parent", "starts_blank",
+        "tag", "texts_from", "texts_to",
     )  # fmt: skip
 
     def __init__(self, node: LexborNode, tag: str, parent: Element | None, order: int) -> None:
@@ -37,6 +37,8 @@ class Element:
         self.children: list[Element] = []
         self.own: list[str] = []
         """Its own non-blank text nodes."""
+        self.starts_blank = False
+        """True if its first text node is blank, so that `::text` is empty."""
         self.texts_from = 0
         self.texts_to = 0
 
@@ -56,7 +58,17 @@ class Tree:
         self._most = most
         self.elements: list[Element] = []
         self.texts: list[str] = []
+        self._sizes = [0]
         self._read()
+
+    @property
+    def size(self) -> int:
+        """The number of visible characters of the page."""
+        return self._sizes[-1]
+
+    def size_of(self, element: Element) -> int:
+        """Return the number of visible characters of an element."""
+        return self._sizes[element.texts_to] - self._sizes[element.texts_from]
 
     def text(self, element: Element, limit: int = 2000) -> str:
         """Return the collapsed text of an element."""
@@ -110,13 +122,21 @@ class Tree:
         if parent is not None:
             parent.children.append(element)
         if tag in {"br", "p", "div", "li", "td", "th", "dt", "dd", "tr"}:
-            self.texts.append(" ")
+            self._append(" ")
         return element
 
     def _add_text(self, text: str, parent: Element | None) -> None:
-        self.texts.append(text)
-        if parent is not None and not text.isspace():
+        self._append(text)
+        if parent is None:
+            return
+        if text.isspace():
+            parent.starts_blank |= not parent.own
+        else:
             parent.own.append(" ".join(text.split()))
+
+    def _append(self, text: str) -> None:
+        self.texts.append(text)
+        self._sizes.append(self._sizes[-1] + len(text.strip()))
 
     def _close(self, element: Element) -> Element | None:
         element.end = len(self.elements)

@@ -1,0 +1,91 @@
+"""Drop fields that repeat others or are no values."""
+
+from __future__ import annotations
+
+from smartspider.suggest.html.candidate_field import CandidateField
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_RANKS = {"text": 0, "own": 0, "owns": 1, "list": 1, "href": 0, "datetime": 0, "src": 0, "alt": 3, "title": 3}
+_SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"))
+
+
+def distinct_fields(fields: list[CandidateField]) -> list[CandidateField]:
+    """Drop fields that duplicate another; the higher-ranked one stays."""
+    kept: list[CandidateField] = []
+    fields = _without_actions([field for field in fields if not _is_time_text(field, fields)])
+    fields = [field for field in fields if not _is_truncated(field, fields)]
+    if any(field.take in {"text", "own"} for field in fields):
+        fields = [field for field in fields if field.take != "alt"]
+    for field in sorted(fields, key=_rank):
+        if not any(_duplicates(field, other) or _repeats(field, other) for other in kept):
+            kept.append(field)
+    place = {id(field): number for number, field in enumerate(fields)}
+    return sorted(kept, key=lambda field: place[id(field)])
+
+
+def _rank(field: CandidateField) -> tuple[int, int, float, int]:
+    """Return the sort key of duplicates: texts before attributes, headings first, full coverage first."""
+    path = field.slot.key
+    is_named = any(tag in path for tag in _HEADINGS) or "itemprop" in path
+    depth = 0 if is_named else 1 if field.slot.example.own else 2
+    is_drawn = any("★" in value for value in field.found)
+    return 4 if is_drawn else _RANKS.get(field.take, 2), depth, -field.coverage, -len(set(field.found))
+
+
+def _duplicates(field: CandidateField, other: CandidateField) -> bool:
+    same = 0
+    for mine, its in zip(field.values, other.values, strict=True):
+        if mine is None:
+            continue
+        if its is None or _plain(mine) != _plain(its):
+            return False
+        same += 1
+    return same > 0
+
+
+def _repeats(field: CandidateField, other: CandidateField) -> bool:
+    """Return True for a tooltip that says what a text beside it says, or part of it."""
+    if field.take not in _SAID_AGAIN or not other.is_text:
+        return False
+    pairs = [
+        (mine.casefold(), its.casefold())
+        for mine, its in zip(field.values, other.values, strict=True)
+        if mine is not None and its is not None
+    ]
+    said = sum(mine in its or (len(its) > 3 and its in mine and its[-1] not in ".…") for mine, its in pairs)
+    return len(pairs) >= 0.8 * len(field.found) and said >= 0.8 * max(1, len(pairs))
+
+
+def _plain(value: str) -> str:
+    return " ".join(value.partition("#")[0].casefold().strip("★☆ ").split()) or value
+
+
+def _is_time_text(field: CandidateField, fields: list[CandidateField]) -> bool:
+    """Return True for the text of a `time` element that also has a `datetime` attribute."""
+    return (
+        field.slot.example.tag == "time"
+        and field.take != "datetime"
+        and any(
+            other.slot is field.slot and other.take == "datetime" and other.coverage >= field.coverage
+            for other in fields
+        )
+    )
+
+
+def _is_truncated(field: CandidateField, fields: list[CandidateField]) -> bool:
+    """Return True for text that ends in an ellipsis and is complete in the element's title."""
+    if field.take not in {"text", "own"} or not any(value.endswith(("...", "…")) for value in field.found):
+        return False
+    return any(other.slot is field.slot and other.take == "title" for other in fields)
+
+
+def _without_actions(fields: list[CandidateField]) -> list[CandidateField]:
+    """Drop links with the same text in every item (reply, report), if there are others."""
+    actions = {id(field) for field in fields if field.is_link and _is_action(field)}
+    others = [field for field in fields if id(field) not in actions]
+    return others if any(field.is_link for field in others) else fields
+
+
+def _is_action(field: CandidateField) -> bool:
+    texts = {" ".join(element.own) for element in field.slot.elements.values()}
+    return len(texts) == 1 and texts != {""} and len(field.slot.elements) > 2

@@ -1,0 +1,64 @@
+"""Where elements are on a page: main content, margins, navigation."""
+
+from __future__ import annotations
+
+from smartspider.suggest.html.class_names import split_words
+from smartspider.suggest.html.spans import SPAN
+from smartspider.suggest.html.tree import Element, Tree
+from smartspider.suggest.vocabulary import NAVIGATION_WORDS, SIDEBAR_WORDS
+
+_AWAY_TAGS = frozenset(("nav", "footer", "menu"))
+_AWAY_ROLES = frozenset(
+    ("navigation", "contentinfo", "menu", "menubar", "dialog", "tablist", "search", "banner", "toolbar")
+)
+_MAIN_NAMES = frozenset(("content", "main", "primary", "maincontent", "main-content", "bodycontent"))
+NAVIGATION, MARGIN, OUTSIDE = 0.15, 0.4, 0.6
+_MOST_OF_THE_PAGE = 0.6
+
+
+class PlaceMap:
+    """The weight of each element: 1 in the main content, less in margins and navigation."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._weights: list[float] = []
+        main = _main_of(tree)
+        for element in tree.elements:
+            above = 1.0 if element.parent is None else self._weights[element.parent.order]
+            weight = above * self._own_weight(element)
+            if main is not None and element.parent is main.parent and element is not main:
+                weight = min(weight, OUTSIDE)
+            self._weights.append(weight)
+
+    def weight(self, items: list[Element]) -> float:
+        """Return the mean weight of elements."""
+        visible = (item.children[0] if item.tag == SPAN else item for item in items)
+        return sum(self._weights[element.order] for element in visible) / len(items)
+
+    def _own_weight(self, element: Element) -> float:
+        if element.tag in {"html", "body", "main"} or element.attrs.get("role") == "main":
+            return 1.0
+        is_away = element.tag in _AWAY_TAGS or element.attrs.get("role", "").lower() in _AWAY_ROLES
+        words = _words(element)
+        is_navigation = bool(words & NAVIGATION_WORDS)
+        is_margin = element.tag == "aside" or bool(words & SIDEBAR_WORDS)
+        if not (is_away or is_navigation or is_margin) or self._is_most(element):
+            return 1.0
+        return NAVIGATION if is_away or is_navigation else MARGIN
+
+    def _is_most(self, element: Element) -> bool:
+        """Return True if most of the page is in the element: its names describe the page."""
+        return self._tree.size_of(element) > _MOST_OF_THE_PAGE * self._tree.size
+
+
+def _words(element: Element) -> set[str]:
+    names = (*element.classes, element.attrs.get("id", ""), element.attrs.get("aria-label", "")[:60])
+    return {word for name in names for word in split_words(name)}
+
+
+def _main_of(tree: Tree) -> Element | None:
+    """Return the element with the main content, if there is exactly one."""
+    marked = [one for one in tree.elements if one.tag == "main" or one.attrs.get("role") == "main"]
+    if not marked:
+        marked = [one for one in tree.elements if one.attrs.get("id", "").lower() in _MAIN_NAMES]
+    return marked[0] if len(marked) == 1 and 5 * tree.size_of(marked[0]) > tree.size else None

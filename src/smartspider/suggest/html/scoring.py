@@ -1,0 +1,61 @@
+"""Score lists: a product of features, each of which a person can check on the page."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from smartspider.suggest.html.candidate_field import CandidateField
+
+_MOST_ITEMS = 200
+_WEIGHTS = {"list": 0.3, "text": 1.0, "own": 1.0, "owns": 0.9, "href": 0.8}
+
+
+class ListFeatures(msgspec.Struct, frozen=True):
+    """The features of a list; the score is their product."""
+
+    fields: float
+    """The distinct values of an item, weighted by coverage."""
+    items: float
+    """The logarithm of the number of items."""
+    steady: float
+    """The coverage of the usual fields."""
+    place: float
+    """1 in the main content, less in margins and navigation."""
+    content: float
+    """The share of the page's text in the items."""
+
+    @property
+    def score(self) -> float:
+        """The product of the features."""
+        return self.fields * self.items * self.steady * self.place * self.content
+
+
+def list_features(
+    candidates: list[CandidateField], count: int, place: float, content_share: float
+) -> ListFeatures:
+    """Return the features of a list with `count` items."""
+    worth = math.fsum(_field_weight(candidate) for candidate in candidates)
+    usual = [candidate.coverage for candidate in candidates if candidate.coverage > 0.5]
+    steady = sum(usual) / max(1, len(usual))
+    most = max(candidate.coverage for candidate in candidates)
+    if len(candidates) <= 2 and not any(len(text) > 3 for text in _texts(candidates)):
+        worth *= 0.3  # letters of an index, numbers of a pager
+    return ListFeatures(
+        fields=math.pow(worth, 0.9),
+        items=math.log2(1 + min(count, _MOST_ITEMS)),
+        steady=steady**3 * most,
+        place=place,
+        content=math.sqrt(0.1 + min(1.0, content_share)),
+    )
+
+
+def _texts(candidates: list[CandidateField]) -> list[str]:
+    return [text for candidate in candidates if candidate.is_text for text in candidate.found]
+
+
+def _field_weight(candidate: CandidateField) -> float:
+    found = candidate.found
+    distinct = len(set(found)) / len(found)
+    return _WEIGHTS.get(candidate.take, 0.6) * candidate.coverage * (0.3 + 0.7 * distinct)

@@ -1,0 +1,172 @@
+"""XPath for items that span siblings. CSS does not reach the siblings of an item."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from smartspider.suggest.html.candidate_field import CandidateField
+from smartspider.suggest.html.class_names import is_stable
+from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.html.spans import SpanElement
+from smartspider.suggest.html.tree import Element, Tree
+
+Test = Callable[[Element], bool]
+
+
+def anchor_xpath(tree: Tree, items: list[Element]) -> str | None:
+    """Return an XPath that matches exactly the anchors of these items; None if there is none."""
+    anchors = [item.anchor for item in items if isinstance(item, SpanElement)]
+    wanted = {anchor.order for anchor in anchors}
+    same_tag = [element for element in tree.elements if element.tag == anchors[0].tag]
+    for expr, test in _anchor_candidates(anchors):
+        if {element.order for element in same_tag if test(element)} == wanted:
+            return expr
+    return None
+
+
+def _anchor_candidates(anchors: list[Element]) -> Iterator[tuple[str, Test]]:
+    """Yield expressions by the anchors' names, then by their parents', then below an id."""
+    tag = anchors[0].tag
+    parents = [anchor.parent for anchor in anchors if anchor.parent is not None]
+    steps: list[tuple[str, Test]] = [
+        (f"{tag}[{_has_class(name)}]", _named(name)) for name in _shared_names(anchors)
+    ]
+    steps.append((tag, lambda _: True))
+    yield from ((f"//{step}", test) for step, test in steps)
+    for place, is_parent in _parent_steps(parents):
+        yield from ((f"//{place}/{step}", _both(test, _below(is_parent))) for step, test in steps)
+    for above in (parents[0], *parents[0].ancestors()) if parents else ():
+        identity = above.attrs.get("id", "")
+        if identity and "'" not in identity and all(_is_inside(anchor, above) for anchor in anchors):
+            yield from (
+                (f"//*[@id='{identity}']//{step}", _both(test, _within(above))) for step, test in steps
+            )
+
+
+def _parent_steps(parents: list[Element]) -> Iterator[tuple[str, Test]]:
+    tags = {parent.tag for parent in parents}
+    if len(tags) != 1 or tags == {"tbody"}:  # lxml adds no `tbody`
+        return
+    tag = tags.pop()
+    yield from ((f"{tag}[{_has_class(name)}]", _named(name)) for name in _shared_names(parents))
+    yield tag, _tagged(tag)
+
+
+def field_rule(candidate: CandidateField) -> dict[str, Any] | None:
+    """Return the rule of a field without steps; None if it has no place that is the same in most items."""
+    path = _path(candidate.slot)
+    if path is None:
+        return None
+    match candidate.take:
+        case "text":
+            expr = path
+        case "own" | "owns":
+            expr = f"{path}/text()[normalize-space()][1]"
+        case "list":
+            expr = path
+        case attribute:
+            expr = f"{path}/@{attribute}"
+    rule: dict[str, Any] = {"type": "xpath", "expr": expr.replace("./@", "@").replace("./text", "text")}
+    return {**rule, "many": True} if candidate.take == "list" else rule
+
+
+def _path(slot: Slot) -> str | None:
+    """Return the path from the anchor to a slot."""
+    steps: list[Slot] = []
+    at = slot
+    while at.parent is not None:
+        steps.append(at)
+        at = at.parent
+    if not steps:
+        return None
+    top = steps.pop()
+    start = _sibling(at, top)
+    if start is None:
+        return None
+    name = _telling_name(slot, top) if steps else None
+    if name is not None:
+        return f"{start}//{slot.example.tag}[{_has_class(name)}]"
+    for step in reversed(steps):
+        start += f"/{step.example.tag}[{_position(step)}]"
+    return start
+
+
+def _sibling(span: Slot, top: Slot) -> str | None:
+    """Return the step from the anchor to a member of the item, by its usual distance."""
+    distances = Counter(
+        span.elements[index].children.index(element) for index, element in top.elements.items()
+    )
+    distance, times = distances.most_common(1)[0]
+    if distance == 0:
+        return "."
+    tag = top.example.tag
+    if times >= 0.9 * len(top.elements):
+        return f"following-sibling::*[{distance}][self::{tag}]"
+    is_always_there = len(top.elements) == len(span.elements)
+    return f"following-sibling::{tag}[1]" if is_always_there else None
+
+
+def _telling_name(slot: Slot, top: Slot) -> str | None:
+    """Return a class whose first bearer in the member is the slot's element, in all items."""
+    for name in _shared_names(list(slot.elements.values())):
+        if all(
+            index in top.elements and _first_named(top.elements[index], slot.example.tag, name) is element
+            for index, element in slot.elements.items()
+        ):
+            return name
+    return None
+
+
+def _first_named(top: Element, tag: str, name: str) -> Element | None:
+    waiting = list(reversed(top.children))
+    while waiting:
+        element = waiting.pop()
+        if element.tag == tag and name in element.classes:
+            return element
+        waiting.extend(reversed(element.children))
+    return None
+
+
+def _position(slot: Slot) -> int:
+    """Return the usual position among siblings of the same tag."""
+    positions: Counter[int] = Counter()
+    for element in slot.elements.values():
+        siblings = [] if element.parent is None else element.parent.children
+        same = [one for one in siblings if one.tag == element.tag]
+        positions[1 + same.index(element) if element in same else 1] += 1
+    return positions.most_common(1)[0][0]
+
+
+def _shared_names(elements: list[Element]) -> list[str]:
+    names = [name for name in elements[0].classes if is_stable(name) and "'" not in name]
+    return [name for name in names if all(name in element.classes for element in elements)]
+
+
+def _has_class(name: str) -> str:
+    return f"has-class('{name}')"
+
+
+def _named(name: str) -> Test:
+    return lambda element: name in element.classes
+
+
+def _tagged(tag: str) -> Test:
+    return lambda element: element.tag == tag
+
+
+def _below(test: Test) -> Test:
+    return lambda element: element.parent is not None and test(element.parent)
+
+
+def _within(above: Element) -> Test:
+    return lambda element: _is_inside(element, above)
+
+
+def _is_inside(element: Element, above: Element) -> bool:
+    return above.order < element.order < above.end
+
+
+def _both(one: Test, other: Test) -> Test:
+    return lambda element: one(element) and other(element)
