@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite import dedup as module
 from smartspider.backends.sqlite.dedup import FOLDER, FolderBloomFilter
 from smartspider.core.errors import StoreUnavailable
 from smartspider.dedup.bloom import FIRST_CAPACITY
@@ -71,14 +70,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def test_the_next_start_of_the_machine_begins_from_nothing(
-    tmp_path: Path, bloom: FolderBloomFilter, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, bloom: FolderBloomFilter
 ) -> None:
     """The last commits may be lost with the power, and then their URLs are not known."""
     await bloom.add(RUN, fingerprints(0, 20_000))
     bloom.close()
     assert await bloom.find_known(RUN, fingerprints(0, 1)) == set(fingerprints(0, 1))
-    monkeypatch.setattr(module, "boot_id", lambda: "another")
-    later = FolderBloomFilter(tmp_path, max_bytes=AMPLE)
+    later = FolderBloomFilter(tmp_path, max_bytes=AMPLE, boot="another")
     assert await later.find_known(RUN, fingerprints(0, 20_000)) == set()
     assert (await later.size()).bytes_used == 0
     await later.add(RUN, fingerprints(0, 5))

@@ -11,7 +11,7 @@ from smartspider.core.logs import LEVELS, LogLine
 from smartspider.store import metrics
 from smartspider.store.database import rows
 from smartspider.store.logs import store as logs
-from smartspider.store.logs.store import LogStore
+from smartspider.store.logs.store import LogStore, SearchLimits
 from smartspider.store.logs.terms import LogFilter, filter_terms, match_expression, words
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
@@ -84,11 +84,8 @@ async def test_gauges_and_sums_look_at_no_table_that_grows(backend: SqliteBacken
         assert is_index or not step.startswith(("SCAN run", "SCAN host", "SCAN metric")), step
 
 
-async def test_a_search_without_marks_looks_at_so_many_lines(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logs, "LINES_SCANNED", 10)
-    store = LogStore(backend.database)
+async def test_a_search_without_marks_looks_at_so_many_lines(backend: SqliteBackend) -> None:
+    store = LogStore(backend.database, SearchLimits(lines=10))
     now = backend.clock.now()
     await store.add([LogLine(now - 100.0 + number, 20, "a.b", str(number)) for number in range(100)])
     only = LogFilter(until=now - 95.0)
@@ -103,11 +100,8 @@ async def test_a_search_without_marks_looks_at_so_many_lines(
     assert (page.lines, page.next) == ([], 10)
 
 
-async def test_a_search_for_several_marks_looks_at_so_many_numbers(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logs, "TERMS_SCANNED", 10)
-    store = LogStore(backend.database)
+async def test_a_search_for_several_marks_looks_at_so_many_numbers(backend: SqliteBackend) -> None:
+    store = LogStore(backend.database, SearchLimits(entries=10))
     now = backend.clock.now()
     lines = [
         LogLine(now, 20, "a.b", f"{number}", host=f"h{number % 2}", error=f"e{number % 3}")

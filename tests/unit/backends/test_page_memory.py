@@ -71,11 +71,10 @@ async def test_a_memory_that_cannot_be_read_is_none(backend: SqliteBackend, dama
     assert await versions(backend, worker, run) == {"e": None}
 
 
-async def test_a_page_that_gave_too_much_is_not_remembered(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recrawl, "MAX_PAGE_BYTES", 10)
-    await entry_run(backend)
+async def test_a_page_that_gave_too_much_is_not_remembered(backend: SqliteBackend) -> None:
+    run, worker = await start(backend, CONDITIONAL, "e")
+    many = [{"n": "x" * recrawl.MAX_PAGE_BYTES}]
+    await settle(backend, read(await take_one(backend, worker, run), rows=many, version=V2))
     assert await kept(backend, "etag, last_modified, page") == [("", "", None)]
 
 

@@ -9,8 +9,8 @@ import pytest
 from smartspider.core.items.filters import Condition
 from smartspider.store.database import rows
 from smartspider.store.results import rows as scanning
-from smartspider.store.results import sorting
 from smartspider.store.results.rows import SQL, RowQuery
+from smartspider.store.results.sorting import MAX_WINDOWS
 from smartspider.store.results.store import ResultStore
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.contracts.results import start_growing
@@ -92,10 +92,8 @@ async def test_sorted_pages_that_follow_each_other_look_once(backend: SqliteBack
     assert looks.rows == 6001
 
 
-async def test_a_window_goes_on_where_it_ended(
-    backend: SqliteBackend, looks: Looks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sorting, "WINDOW", 25)
+async def test_a_window_goes_on_where_it_ended(backend: SqliteBackend, looks: Looks) -> None:
+    store = ResultStore(backend.database, window_size=25)
     run = await start_growing(backend)
     await run.add(*({"n": number % 7, "id": number} for number in range(100)))
     for is_descending in (False, True):
@@ -104,7 +102,7 @@ async def test_a_window_goes_on_where_it_ended(
         seen: list[bytes] = []
         cursor: str | None = None
         while True:
-            page = await backend.results.rows(query, cursor=cursor, limit=10)
+            page = await store.rows(query, cursor=cursor, limit=10)
             seen += [row.data for row in page.rows]
             if page.next is None:
                 break
@@ -113,12 +111,15 @@ async def test_a_window_goes_on_where_it_ended(
         assert 400 <= looks.rows <= 600
 
 
-async def test_only_a_few_orders_are_kept(backend: SqliteBackend) -> None:
+async def test_only_a_few_orders_are_kept(backend: SqliteBackend, looks: Looks) -> None:
     run = await start_growing(backend)
     await run.add(*({"n": number} for number in range(10)))
-    for number in range(10):
-        await backend.results.rows(RowQuery(run.id, (Condition("n", "ne", number),), sort="n"))
-    store = backend.results
-    assert isinstance(store, ResultStore)
-    windows = store._sorted._windows  # noqa: SLF001 - a bound on memory is not visible otherwise
-    assert len(windows) == sorting.MAX_WINDOWS
+    queries = [RowQuery(run.id, (Condition("n", "ne", number),), sort="n") for number in range(10)]
+    for query in queries:
+        await backend.results.rows(query)
+    looks.rows = 0
+    for query in queries[-MAX_WINDOWS:]:
+        await backend.results.rows(query)
+    assert looks.rows == 0
+    await backend.results.rows(queries[-MAX_WINDOWS - 1])
+    assert looks.rows == 10

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -13,14 +11,9 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import LimitTuning, Tuning
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection
-from smartspider.store.runs import reopen_failed
+from smartspider.store.runs.reopen_failed import RetrySweep, step
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.contracts.actions import begin, closed, done, settle, take, take_one, urls
-
-
-@pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reopen_failed, "BATCH", 3)
 
 
 async def _failed(backend: SqliteBackend, count: int) -> tuple[Run, int]:
@@ -41,21 +34,19 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("times", [1, 2, 4])
 async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch, times: int
+    backend: SqliteBackend, times: int
 ) -> None:
     run, _ = await _failed(backend, 20)
-    left, opens = [times], reopen_failed.open_failed
+    sweep = RetrySweep(run.id, "ann", batch=3)
 
-    def die(*values: Any) -> None:
-        opens(*values)
-        left[0] -= 1
-        if left[0] == 0:
-            raise Killed
+    def die(connection: Connection) -> None:
+        step(connection, sweep, backend.database.now())
+        raise Killed
 
-    with monkeypatch.context() as patch:
-        patch.setattr(reopen_failed, "open_failed", die)
-        with pytest.raises(Killed):
-            await backend.store.retry(run.id, actor="ann")
+    for _ in range(times - 1):
+        await backend.database.write(lambda connection: step(connection, sweep, backend.database.now()))
+    with pytest.raises(Killed):
+        await backend.database.write(die)
     await backend.reopen()
     assert await backend.store.fsck() == []
     found = await backend.store.get_run(run.id)
@@ -68,12 +59,12 @@ async def test_a_retry_that_was_interrupted_leaves_a_run_that_goes_on(
 
 async def test_a_run_that_ends_while_it_is_retried_is_queued_again(backend: SqliteBackend) -> None:
     run, worker = await _failed(backend, 9)
-    sweep = reopen_failed.RetrySweep(run.id, "ann")
+    sweep = RetrySweep(run.id, "ann", batch=3)
 
-    def step(connection: Connection) -> bool:
-        return reopen_failed.step(connection, sweep, backend.database.now())
+    def make_step(connection: Connection) -> bool:
+        return step(connection, sweep, backend.database.now())
 
-    while await backend.database.write(step):
+    while await backend.database.write(make_step):
         if (await backend.store.get_run(run.id)).state == "queued":
             await backend.store.set_state(run.id, "running")
         await settle(backend, *(done(lease) for lease in await take(backend, worker, run)))
@@ -85,15 +76,15 @@ async def test_a_run_that_ends_while_it_is_retried_is_queued_again(backend: Sqli
 
 async def test_a_run_that_is_cancelled_while_it_is_retried_stays_so(backend: SqliteBackend) -> None:
     run, _ = await _failed(backend, 9)
-    sweep = reopen_failed.RetrySweep(run.id, "ann")
+    sweep = RetrySweep(run.id, "ann", batch=3)
 
-    def step(connection: Connection) -> bool:
-        return reopen_failed.step(connection, sweep, backend.database.now())
+    def make_step(connection: Connection) -> bool:
+        return step(connection, sweep, backend.database.now())
 
-    await backend.database.write(step)
+    await backend.database.write(make_step)
     await backend.store.set_state(run.id, "cancelled")
     with pytest.raises(NotAllowed):
-        await backend.database.write(step)
+        await backend.database.write(make_step)
     assert await backend.store.fsck() == []
 
 

@@ -35,11 +35,20 @@ T = TypeVar("T")
 class FolderBloomFilter:
     """A lossy filter, see `dedup/url_filter.py`; days are not kept.
 
-    With `rows`, on first use of a run it drops the run if it knows more URLs than the run has rows.
+    With `rows`, on first use of a run it drops the run if it knows more URLs than the run has rows. Filters
+    of another `boot` of the machine are emptied: its last commits may be lost.
     """
 
-    def __init__(self, folder: Path, *, max_bytes: int = BUDGET, rows: StoredUrls | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        max_bytes: int = BUDGET,
+        rows: StoredUrls | None = None,
+        boot: str | None = None,
+    ) -> None:
         self._folder = folder / FOLDER
+        self._boot = boot_id() if boot is None else boot
         self._rows = rows
         self._compared: set[FilterKey] = set()
         self._max_bytes = max_bytes
@@ -144,7 +153,7 @@ class FolderBloomFilter:
             mapped = None
         path = self._folder / str(key)
         if mapped is None and (creates or (path / HEAD).exists()):
-            mapped = MappedBloom(path)
+            mapped = MappedBloom(path, self._boot)
             self._opened[key] = mapped
         return mapped
 
@@ -159,15 +168,15 @@ class FolderBloomFilter:
 class MappedBloom:
     """The filter of one key in files. Adding takes a lock; queries need none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, boot: str) -> None:
         path.mkdir(parents=True, exist_ok=True)
-        self._path = path
+        self._path, self._boot = path, boot
         self._file = os.open(path / HEAD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with self._locked():
             is_new = os.fstat(self._file).st_size < _LAYOUT.size
             os.posix_fallocate(self._file, 0, _LAYOUT.size)
             self._head = mmap.mmap(self._file, _LAYOUT.size)
-            if is_new or self._boot != boot_id():
+            if is_new or self._written_boot != boot:
                 for old in path.glob("*.bits"):
                     old.unlink()
                 self._write(FIRST_CAPACITY, 0, 0)
@@ -222,7 +231,7 @@ class MappedBloom:
         os.close(self._file)
 
     @property
-    def _boot(self) -> str:
+    def _written_boot(self) -> str:
         boot: bytes = _LAYOUT.unpack_from(self._head)[1]
         return boot.rstrip(b"\0").decode("ascii", "replace")
 
@@ -231,7 +240,7 @@ class MappedBloom:
         return int(_LAYOUT.unpack_from(self._head)[2])
 
     def _write(self, first: int, filters: int, newest: int) -> None:
-        _LAYOUT.pack_into(self._head, 0, False, boot_id().encode(), first, filters, newest)
+        _LAYOUT.pack_into(self._head, 0, False, self._boot.encode(), first, filters, newest)
 
     def _catch_up(self) -> None:
         """Map filters that other processes added."""

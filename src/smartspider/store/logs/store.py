@@ -16,10 +16,6 @@ from smartspider.store.logs.terms import LogFilter, filter_terms, line_terms, ma
 
 SQL = statements.load("logs.sql", __package__)
 
-LINES_SCANNED = 2_000
-"""Lines read by a search without index terms."""
-TERMS_SCANNED = 50_000
-"""Index entries read by a search for several terms: it reads numbers, not lines."""
 DISORDER_S = 300.0
 """Longest delay between a line and its write. A line that waited longer gets a later time."""
 DELETE_BATCH = 500
@@ -35,6 +31,22 @@ MAX_NAME = 200
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class SearchLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of what one page of a search reads."""
+
+    lines: int = 2_000
+    """Lines read by a search without index terms."""
+    entries: int = 50_000
+    """Index entries read by a search for several terms: it reads numbers, not lines."""
+
+    def scan_length(self, only: LogFilter) -> int:
+        """Return how many numbers a search covers. A search for one term reads only matching lines."""
+        terms = len(filter_terms(only))
+        if terms == 0:
+            return self.lines
+        return 1 << 62 if terms == 1 else self.entries
 
 
 class LogPage(msgspec.Struct, frozen=True):
@@ -58,8 +70,8 @@ class LogStore:
        minutes: these get a later time.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
+    def __init__(self, database: Database, limits: SearchLimits = SearchLimits()) -> None:
+        self._db, self._limits = database, limits
 
     async def add(self, lines: Sequence[LogLine]) -> None:
         """Write lines."""
@@ -68,13 +80,15 @@ class LogStore:
 
     async def before(self, only: LogFilter, *, before: int | None = None, limit: int = 100) -> LogPage:
         """Return lines with numbers smaller than `before`, newest first."""
-        return await self._db.read(lambda connection: _before(connection, only, before, limit))
+        scan = self._limits.scan_length(only)
+        return await self._db.read(lambda connection: _before(connection, only, before, limit, scan))
 
     async def after(self, only: LogFilter, *, after: int, limit: int = 100) -> LogPage:
         """Return lines with numbers greater than `after`, oldest first. `next` is the cursor for following
         the log.
         """
-        return await self._db.read(lambda connection: _after(connection, only, after, limit))
+        scan = self._limits.scan_length(only)
+        return await self._db.read(lambda connection: _after(connection, only, after, limit, scan))
 
     async def last_id(self) -> int:
         """Return the number of the newest line; 0 before the first."""
@@ -186,37 +200,29 @@ class _Interval(NamedTuple):
     below: int
 
 
-def _before(connection: Connection, only: LogFilter, before: int | None, limit: int) -> LogPage:
+def _before(connection: Connection, only: LogFilter, before: int | None, limit: int, scan: int) -> LogPage:
     whole = _interval(connection, only)
     if whole is None or _matches_nothing(only):
         return LogPage([], None)
     below = whole.below if before is None else min(before, whole.below)
-    above = max(whole.above, below - 1 - _scan_length(only))
+    above = max(whole.above, below - 1 - scan)
     found = _found(connection, only, _Interval(above, below), f"DESC LIMIT {limit + 1:d}")
     if len(found) > limit:
         return LogPage(found[:limit], found[limit - 1].id)
     return LogPage(found, above + 1 if above > whole.above else None)
 
 
-def _after(connection: Connection, only: LogFilter, after: int, limit: int) -> LogPage:
+def _after(connection: Connection, only: LogFilter, after: int, limit: int, scan: int) -> LogPage:
     whole = _interval(connection, only)
     last = _last(connection)
     if whole is None or _matches_nothing(only):
         return LogPage([], max(after, last))
     above = max(after, whole.above)
-    below = min(whole.below, above + 1 + _scan_length(only))
+    below = min(whole.below, above + 1 + scan)
     found = _found(connection, only, _Interval(above, below), f"ASC LIMIT {limit:d}")
     if len(found) == limit:
         return LogPage(found, found[-1].id)
     return LogPage(found, below - 1 if below < whole.below else max(after, last))
-
-
-def _scan_length(only: LogFilter) -> int:
-    """Return how many numbers a search covers. A search for one term reads only matching lines."""
-    terms = len(filter_terms(only))
-    if terms == 0:
-        return LINES_SCANNED
-    return 1 << 62 if terms == 1 else TERMS_SCANNED
 
 
 def _matches_nothing(only: LogFilter) -> bool:

@@ -17,7 +17,7 @@ from smartspider.store.results.rows import RowCounts, RowPage, RowQuery, StoredI
 
 MAX_ROWS = 200_000
 """Runs with more rows are not sorted by value, since every row must be read."""
-WINDOW = 5_000
+WINDOW_SIZE = 5_000
 """Positions found by one scan."""
 MAX_WINDOWS = 4
 PAGE_BYTES = 16_000_000
@@ -52,8 +52,8 @@ class SortedWindow(NamedTuple):
 class SortedRows:
     """Pages of sorted rows. One scan runs at a time, so memory is bounded."""
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
+    def __init__(self, database: Database, window_size: int) -> None:
+        self._db, self._window_size = database, window_size
         self._windows: OrderedDict[bytes, SortedWindow] = OrderedDict()
         self._turn = asyncio.Lock()
 
@@ -86,7 +86,7 @@ class SortedRows:
         fits = row_filter(query.where)
         read = row_reader([path, *(parse_path(condition.path) for condition in query.where)])
         turned = query.is_descending
-        size = max(WINDOW, limit + 1)
+        size = max(self._window_size, limit + 1)
         best: list[SortPosition] = []
         is_last = True
         async for batch in rows.batches(self._db, query.run_id, MAX_ROWS):

@@ -15,7 +15,7 @@ from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database
 from smartspider.store.results import rows as stored_rows
 from smartspider.store.results.rows import BATCH_ROWS, RowPage, RowQuery, StoredItem
-from smartspider.store.results.sorting import PAGE_BYTES, SortedRows
+from smartspider.store.results.sorting import PAGE_BYTES, WINDOW_SIZE, SortedRows
 
 ROWS_SCANNED = 2_000
 """Rows that a page with a filter reads before it returns a cursor."""
@@ -41,9 +41,9 @@ class ResultStore:
     5. No call blocks others for long, whatever the number and size of rows.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, window_size: int = WINDOW_SIZE) -> None:
         self._db = database
-        self._sorted = SortedRows(database)
+        self._sorted = SortedRows(database, window_size)
 
     async def rows(self, query: RowQuery, *, cursor: str | None = None, limit: int = 100) -> RowPage:
         """Return a page of rows."""

@@ -25,12 +25,13 @@ STATES: tuple[ClosedState, ...] = ("dead", "broken", "skipped")
 
 
 class RetrySweep(msgspec.Struct):
-    """The progress of a retry: its run and actor, the states still to read, and the
-    number of reopened rows.
+    """The progress of a retry: its run and actor, the rows read by one step, the states still to read, and
+    the number of reopened rows.
     """
 
     run_id: int
     actor: str
+    batch: int = BATCH
     states: list[ClosedState] = msgspec.field(default_factory=lambda: list(STATES))
     after: int = 0
     opened: int = 0
@@ -47,7 +48,7 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
     if run.state in FINISHED and lifecycle.close_ended(connection, run.id, now):
         return True
     state = sweep.states[0]
-    found = rows(connection, SQL.failed, (run.id, state, sweep.after, BATCH))
+    found = rows(connection, SQL.failed, (run.id, state, sweep.after, sweep.batch))
     failed = [one for one in found if state != "skipped" or one[4].startswith(HELD)]
     if failed:
         _report(connection, run, sweep, now)
@@ -56,8 +57,8 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
             lifecycle.change_state(connection, run, "queued", "retry of failed requests", now)
     # These changes hold only if the transaction commits; a failed step ends the retry.
     sweep.opened += len(failed)
-    sweep.after = found[-1][0] if len(found) == BATCH else 0
-    if len(found) < BATCH:
+    sweep.after = found[-1][0] if len(found) == sweep.batch else 0
+    if len(found) < sweep.batch:
         sweep.states.pop(0)
     return bool(sweep.states)
 
