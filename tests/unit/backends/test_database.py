@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import apsw
@@ -59,15 +60,15 @@ async def test_a_full_disk_loses_nothing(backend: SqliteBackend) -> None:
     worker = await backend.frontier.join(WorkerRegistration("w"))
     first, second = await take(backend, worker, run, want=2)
     await settle(backend, done(first, items=[{"n": 1}]))
-    connection = backend.database._connection  # noqa: SLF001 - the limit holds for one connection only
-    connection.pragma("max_page_count", connection.pragma("page_count"))
+    ((pages,),) = await backend.database.fetch("PRAGMA page_count")
+    await backend.database.fetch(f"PRAGMA max_page_count = {pages}")  # holds for one connection only
     page = done(second, *urls(500, "child"), items=[{"text": "x" * 5000} for _ in range(50)])
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match="full"):
             await settle(backend, page)
         assert await items(backend, run) == [{"n": 1}]
         assert (await backend.store.get_run(run.id)).counters.total == 5
-    connection.pragma("max_page_count", 1_000_000)
+    await backend.database.fetch("PRAGMA max_page_count = 1000000")
     report = await settle(backend, page)
     assert (report.items, report.new_urls, report.late) == (50, 500, 0)
     assert await backend.store.fsck() == []
@@ -181,9 +182,9 @@ async def test_the_log_is_moved_into_the_file_while_work_goes_on(
         lease = await take_one(backend, worker, run)
         texts = [{"text": f"{number}-{item}" + "x" * 4000} for item in range(800)]
         await settle(backend, done(lease, url(f"next{number}"), items=texts))
-        checkpointer = backend.database._checkpointer  # noqa: SLF001 - a thread that only tests wait for
-        if checkpointer is not None:
-            await asyncio.to_thread(checkpointer.join)
+        for thread in threading.enumerate():
+            if thread.name == "checkpoint":
+                await asyncio.to_thread(thread.join)
         sizes.append(log.stat().st_size)
     assert max(sizes) < 40_000_000
     assert (backend.folder / FILE).stat().st_size > 12_000_000

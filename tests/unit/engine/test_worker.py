@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 
-from smartspider.backends.sqlite.frontier import SqliteFrontier
+from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.errors import ConnectionDropped, FetchFailed, StoreUnavailable
 from smartspider.core.events import Event, FetchRetried, LeasesReturned, PageBuried, PageClosed
 from smartspider.core.frontier.lease import Lease
@@ -37,6 +37,7 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.folder import open_folder
+from smartspider_testing.backends.sqlite import KillableFrontier
 
 TREE = {"/": ["/1", "/2"], "/1": ["/3", "/4", "/"], "/2": ["/4", "/5"], "/4": ["/6", "/6#x"]}
 PAGES = {"/", "/1", "/2", "/3", "/4", "/5", "/6"}
@@ -300,10 +301,11 @@ async def test_a_store_that_is_away_ends_the_worker_and_gives_everything_back(fo
 async def test_what_a_dead_worker_held_is_taken_back_and_told(folder: DataFolder) -> None:
     crew = Crew(folder, {}, "/a", "/b")
     await crew.start()
-    gone = await folder.frontier.join(WorkerRegistration("gone"))
-    await folder.frontier.lease(gone, 2, [crew.run.id])
-    assert isinstance(folder.frontier, SqliteFrontier)
-    folder.frontier._locks.pop(gone).release()  # noqa: SLF001 - as the kernel does when a process dies
+    with closing(SqliteDatabase(folder.path, folder.clock)) as database:
+        elsewhere = KillableFrontier(database)
+        gone = await elsewhere.join(WorkerRegistration("gone"))
+        await elsewhere.lease(gone, 2, [crew.run.id])
+        elsewhere.lose(gone)
     run = await crew.finish()
     assert (run.state, run.counters.done, run.counters.returns) == ("completed", 2, 2)
     assert LeasesReturned(run.id, 2, "gone") in crew.events

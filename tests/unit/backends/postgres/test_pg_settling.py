@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+import psycopg
 import pytest
 from tests.unit.backends.postgres.leases import leases, started
 
-from smartspider.backends.postgres.connection import PostgresConnection, PostgresCursor
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.core import failpoints
@@ -36,27 +36,27 @@ class Traffic:
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
-    """Count while this lasts."""
+    """Count while this lasts, in the driver, which everything passes."""
     traffic = Traffic()
-    execute = PostgresConnection._execute  # noqa: SLF001 - the one place where all statements pass
+    execute = psycopg.Cursor.execute
 
-    def carried(self: PostgresConnection, text: str, values: Any) -> PostgresCursor:
+    def carried(self: psycopg.Cursor[Any], *statement: Any, **options: Any) -> psycopg.Cursor[Any]:
         traffic.statements += 1
-        return execute(self, text, values)
+        return execute(self, *statement, **options)
 
     def waiting(name: str) -> Any:
-        read = getattr(PostgresCursor, name)
+        read = getattr(psycopg.Cursor, name)
 
-        def do(self: PostgresCursor) -> Any:
-            traffic.waits += self._cursor.pgresult is None
+        def do(self: psycopg.Cursor[Any]) -> Any:
+            traffic.waits += self.pgresult is None
             return read(self)
 
         return do
 
     with monkeypatch.context() as patch:
-        patch.setattr(PostgresConnection, "_execute", carried)
+        patch.setattr(psycopg.Cursor, "execute", carried)
         for name in ("fetchone", "fetchall", "__iter__"):
-            patch.setattr(PostgresCursor, name, waiting(name))
+            patch.setattr(psycopg.Cursor, name, waiting(name))
         yield traffic
 
 
