@@ -1,4 +1,4 @@
-"""Decide how many workers are wanted."""
+"""Decide the desired number of workers."""
 
 from __future__ import annotations
 

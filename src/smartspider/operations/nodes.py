@@ -35,7 +35,7 @@ SCALING = {
 
 
 class NodeOperations(Operations):
-    """The machines that work, and how many workers are wanted."""
+    """The machines that work, and the desired number of workers."""
 
     @operation(
         "GET",

@@ -26,7 +26,7 @@ SELECT count(*) FROM (SELECT 1 FROM host INDEXED BY host_held WHERE held_until >
 -- workers: number of workers and their slots
 SELECT count(*), coalesce(sum(slots), 0) FROM worker
 
--- desired: wanted workers; the argument if there is no decision yet
+-- desired: the desired number of workers; the argument if there is no decision yet
 SELECT CASE WHEN desired < 0 THEN ? ELSE desired END FROM scaling
 
 -- log_bytes: size of the log

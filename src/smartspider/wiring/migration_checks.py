@@ -66,12 +66,12 @@ def _check_import(
         raise folder_moved(marker, request.folder)
     if begun.is_finished:
         raise NotAllowed(
-            f"the store at {target.place} was filled by another move",
+            f"the store at {target.place} was filled by another migration",
             hint="use an empty database: two folders cannot be moved to one store",
         )
     raise NotAllowed(
         f"the store at {target.place} is the target of another unfinished migration",
-        hint="use an empty database, or `DROP SCHEMA smartspider CASCADE` if that move was abandoned",
+        hint="use an empty database, or `DROP SCHEMA smartspider CASCADE` if that migration was abandoned",
     )
 
 

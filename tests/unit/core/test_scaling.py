@@ -226,7 +226,7 @@ def test_a_stabilized_decision_says_so() -> None:
     window.apply(ScalingDecision(5, "much", 0.0))
     assert (
         window.apply(ScalingDecision(1, "little", 10.0)).reason
-        == "5 were wanted within the last 60 s; now 1: little"
+        == "5 were desired within the last 60 s; now 1: little"
     )
 
 

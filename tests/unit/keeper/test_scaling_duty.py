@@ -1,4 +1,4 @@
-"""The duty of saying how many workers are wanted."""
+"""The duty of deciding the desired number of workers."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_every_table_and_every_column_of_a_folder_has_its_place_in_a_cluster(
     found = execute(filled, "SELECT name FROM sqlite_schema WHERE type = 'table'")
     names = {name for (name,) in found if not name.startswith(("sqlite_", "log_words"))}
     assert names == {table.name for table in TABLES} | set(NOT_EXPORTED) | set(SINGLE)
-    with psycopg.connect(empty_store) as target, FolderExport(filled) as source:
+    with psycopg.connect(empty_store) as target, closing(FolderExport(filled)) as source:
         for table in TABLES:
             there = target.execute(
                 "SELECT column_name FROM information_schema.columns"
@@ -397,7 +397,7 @@ async def test_two_folders_do_not_meet_in_one_store(
         return lock(self)
 
     monkeypatch.setattr(FolderImport, "lock", lock_after_the_other)
-    with pytest.raises(NotAllowed, match="was filled by another move"):
+    with pytest.raises(NotAllowed, match="was filled by another migration"):
         await migration.migrate(other, quiet)
     check_not_moved(folder)
 

@@ -14,12 +14,12 @@ class MoveMarker(msgspec.Struct, frozen=True):
     """The destination of a folder."""
 
     id: str
-    """Id of the move; a new attempt has another one."""
+    """Id of the migration; a new attempt has another one."""
     store: str
     frontier: str
     """Both for display: servers and names, without user and password."""
     is_done: bool = False
-    """The move is complete. Before that, neither side can be written."""
+    """The migration is complete. Before that, neither side can be written."""
 
 
 def read_marker(connection: apsw.Connection) -> MoveMarker | None:
@@ -39,13 +39,13 @@ def write_marker(connection: apsw.Connection, marker: MoveMarker | None) -> None
 
 
 def read_cancelled(connection: apsw.Connection) -> list[str]:
-    """Return the ids of cancelled moves: their rows in a store are of no use."""
+    """Return the ids of cancelled migrations: their rows in a store are of no use."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'cancelled_moves'").fetchone()
     return [] if found is None else msgspec.json.decode(found[0], type=list[str])
 
 
 def cancel_move(connection: apsw.Connection, marker: MoveMarker) -> None:
-    """Remove the marker of an incomplete move, and remember the move as cancelled."""
+    """Remove the marker of an incomplete migration, and remember it as cancelled."""
     value = msgspec.json.encode([*read_cancelled(connection), marker.id]).decode()
     connection.execute("PRAGMA synchronous = FULL")
     with connection:

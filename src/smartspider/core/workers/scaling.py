@@ -121,17 +121,17 @@ def decide(
     by_slots = flight / throughput.slots
     by_cpu = flight / throughput.request_s * throughput.page_cpu_s / MAX_CPU_SHARE
     usable = max(1, math.ceil(gates - 1e-9))
-    wanted = max(1, math.ceil(max(by_slots, by_cpu) - 1e-9))
-    count = min(wanted, usable, options.max_workers)
+    enough = max(1, math.ceil(max(by_slots, by_cpu) - 1e-9))
+    count = min(enough, usable, options.max_workers)
     reason = (
         _capacity_reason(live, estimates, gates, throughput)
         if flight >= gates
         else _backlog_reason(live, throughput, options)
     )
-    if by_cpu > by_slots and wanted > 1:
+    if by_cpu > by_slots and enough > 1:
         pages = f"{flight / throughput.request_s:,.0f} pages a second"
         reason += f"; {pages} take {by_cpu * MAX_CPU_SHARE:.1f} CPU cores, and a worker uses one"
-    if count < min(wanted, usable):
+    if count < min(enough, usable):
         reason += f"; SMARTSPIDER_SCALE_MAX allows {options.max_workers}"
     return ScalingDecision(count, reason, runs=estimates, throughput=throughput)
 
@@ -249,7 +249,7 @@ class StabilizationWindow:
         highest = self._seen[0][1]
         if highest == decision.desired:
             return decision
-        past = f"{highest} {'was' if highest == 1 else 'were'} wanted within the last {self._window_s:g} s"
+        past = f"{highest} {'was' if highest == 1 else 'were'} desired within the last {self._window_s:g} s"
         reason = f"{past}; now {decision.desired}: {decision.reason}"
         return msgspec.structs.replace(decision, desired=highest, reason=reason)
 

@@ -1,1 +1,1 @@
-"""Processes of an installation: the leader, workers and their wanted number."""
+"""Processes of an installation: the leader, workers and their desired number."""

@@ -1,4 +1,4 @@
-"""The wanted number of workers."""
+"""The desired number of workers."""
 
 from __future__ import annotations
 

@@ -75,11 +75,11 @@ class Driver:
         if most <= 0 or decision is None or installation.leadership.now() - decision.at > STALE_S:
             return
         range_ = WorkerRange(min(self._range.minimum, most), most)
-        wanted = worker_share(self._name, decision.desired, await installation.workers.find(), range_)
-        change = wanted - len(self._group.elastic_numbers)
+        share = worker_share(self._name, decision.desired, await installation.workers.find(), range_)
+        change = share - len(self._group.elastic_numbers)
         if change:
-            self._report(describe_change(decision, wanted, change))
-            self._group.resize(wanted)
+            self._report(describe_change(decision, share, change))
+            self._group.resize(share)
 
     def _report_error(self, message: str) -> None:
         if message != self._last_error:
