@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, runtime_checkable
 
 import msgspec
 
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
+from smartspider.core.pages.page import Page
 
 
 class PageContext(msgspec.Struct, frozen=True):
@@ -17,6 +19,13 @@ class PageContext(msgspec.Struct, frozen=True):
     base: str
     """The base of the page's relative links."""
     fetched_at: float
+    language: str | None = None
+    """The language tag that the page declares, such as `de-AT`."""
+
+
+def page_context(page: Page, base: str) -> PageContext:
+    """Return the context of the values of a page; `base` resolves its relative links."""
+    return PageContext(page.url, base, page.fetched_at, page.language)
 
 
 class StepFailed(Exception):
@@ -49,6 +58,19 @@ class ValueStep(Protocol):
 
 
 @runtime_checkable
+class ColumnStep(ValueStep, Protocol):
+    """A value step that reads a value by the other values of its field on the page: beside `1.234,50`, the
+    point in `1.899` separates thousands. Promise 1 of `ValueStep` holds for the step of one column.
+    """
+
+    def for_column(self, values: Sequence[Any], context: PageContext) -> Self:
+        """Return the step for a field with these values on the page; itself if nothing depends on them."""
+
+    def note(self, value: Any) -> str:
+        """Return a remark for the cleaning log if the result for a value is a guess; else an empty text."""
+
+
+@runtime_checkable
 class ItemStep(Protocol):
     """Converts or checks a whole item. Promises 1 and 3 of `ValueStep`; it may change and return its
     argument.
@@ -76,6 +98,9 @@ class StepChain(Protocol):
 
     kind: ColumnKind | None
     """The kind of the resulting column; None if it stays the same."""
+
+    def for_column(self, values: Sequence[Any], context: PageContext) -> Self:
+        """Return the chain for a field with these values on the page; itself if nothing depends on them."""
 
     def apply(self, value: Any, context: PageContext, item: int) -> Any:
         """Apply all steps; return None if one failed. Raise `ValueRejected` to reject the item.

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount
 from smartspider.interfaces.step import ItemStep, PageContext, StepFailed, ValueRejected
 from smartspider.pipeline.cleaning_log import CleaningLog
-from smartspider.pipeline.paths import Path, change_at, value_at
+from smartspider.pipeline.paths import Path, change_at, column_at, value_at
 from smartspider.pipeline.value_step import ConfiguredStep, OnError, check_storable, differs
 
 
@@ -26,6 +26,18 @@ class ItemBatch:
         item = self.rows[number] or {}
         self.rejected[number] = RejectedItem(reason, item, refused.step, field, refused.value)
         self.rows[number] = None
+
+    def note_change(
+        self, place: tuple[int, str, str], step: ConfiguredStep, path: Path, items: tuple[Item, Item]
+    ) -> None:
+        """Log the change of a field between two states of an item, and count it if it is a guess."""
+        before, after = items
+        if after is before:
+            return
+        old = value_at(before, path)
+        remark = step.remark(old)
+        if self.log.is_on:
+            self.log.note(place, old, value_at(after, path), remark)
 
 
 class BoundStep(Protocol):
@@ -53,19 +65,30 @@ class FieldsStep:
 
     def run(self, batch: ItemBatch) -> None:
         """Apply the step to the fields of each item."""
+        judged = self._judge(batch) if self._configured.is_for_columns else None
         for number, item in enumerate(batch.rows):
             if item is None:
                 continue
             self._field = ""
             try:
-                self._apply(item, number, batch)
-                for path in self._paths:
-                    item = batch.rows[number] = self._apply_inside(path, item, number, batch)  # noqa: PLW2901
+                if judged is None:
+                    self._apply(item, number, batch)
+                for path in self._paths if judged is None else judged:
+                    step = self._configured if judged is None else judged[path]
+                    item = batch.rows[number] = self._apply_at(path, step, number, batch)  # noqa: PLW2901
             except ValueRejected as refused:
                 batch.reject(number, refused, self._field)
             except Exception as error:  # noqa: BLE001 - a step that breaks costs its item, never the page
                 self._configured.count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, item.get(self._field)), self._field)
+
+    def _judge(self, batch: ItemBatch) -> dict[Path, ConfiguredStep] | None:
+        """Return the step of each column; None if it is the same for all."""
+        rows = [item for item in batch.rows if item is not None]
+        names = dict.fromkeys(name for item in rows for name in item) if self._names is None else self._names
+        paths = [*((name,) for name in names), *self._paths]
+        judged = {path: self._configured.for_column(column_at(rows, path), batch.context) for path in paths}
+        return None if all(step is self._configured for step in judged.values()) else judged
 
     def _apply(self, item: Item, number: int, batch: ItemBatch) -> None:
         # The hot path: `ConfiguredStep.apply` is inlined for plain values.
@@ -91,17 +114,16 @@ class FieldsStep:
             if new is not value:
                 item[field] = new
                 if batch.log.is_on:
-                    batch.log.note(number, self.name, field, value, new)
+                    batch.log.note((number, self.name, field), value, new)
 
-    def _apply_inside(self, path: Path, item: Item, number: int, batch: ItemBatch) -> Item:
-        step, context = self._configured, batch.context
+    def _apply_at(self, path: Path, step: ConfiguredStep, number: int, batch: ItemBatch) -> Item:
+        item, context = batch.rows[number] or {}, batch.context
         self._field = ".".join(path)
         if step.takes_null and not isinstance(value_at(item, path[:-1]), dict | list):
             step.apply(None, context)
             return item
         changed: Item = change_at(item, path, lambda value: step.apply(value, context))
-        if changed is not item and batch.log.is_on:
-            batch.log.note(number, self.name, self._field, value_at(item, path), value_at(changed, path))
+        batch.note_change((number, self.name, self._field), step, path, (item, changed))
         return changed
 
 
@@ -113,6 +135,7 @@ class ExtraFieldStep:
         self._step: Any = step.step
         self._target = target
         self._found: Any = None
+        self._of_columns: dict[Path, ConfiguredStep] = {}
         step.apply_one = self._apply_one
         self._configured = step
         self._paths = paths
@@ -120,6 +143,7 @@ class ExtraFieldStep:
 
     def run(self, batch: ItemBatch) -> None:
         """Apply the step, and set the other field where a value was found."""
+        self._judge(batch)
         for number, item in enumerate(batch.rows):
             if item is None:
                 continue
@@ -144,10 +168,24 @@ class ExtraFieldStep:
                 if value is not None or target not in item:
                     item[target] = value
 
+    def _judge(self, batch: ItemBatch) -> None:
+        """Find the step of each column."""
+        self._of_columns.clear()
+        if not self._configured.is_for_columns:
+            return
+        rows = [item for item in batch.rows if item is not None]
+        names = dict.fromkeys((name,) for item in rows for name in item)
+        for path in self._paths if self._paths is not None else names:
+            step = self._configured.for_column(column_at(rows, path), batch.context)
+            if step is not self._configured:
+                step.apply_one = self._apply_one
+                self._of_columns[path] = step
+
     def _apply(self, path: Path, item: Item, number: int, batch: ItemBatch) -> Item:
-        changed: Item = change_at(item, path, lambda value: self._configured.apply(value, batch.context))
-        if changed is not item and batch.log.is_on:
-            batch.log.note(number, self.name, ".".join(path), value_at(item, path), value_at(changed, path))
+        step = self._of_columns.get(path, self._configured)
+        self._step = step.step
+        changed: Item = change_at(item, path, lambda value: step.apply(value, batch.context))
+        batch.note_change((number, self.name, ".".join(path)), step, path, (item, changed))
         return changed
 
     def _apply_one(self, value: Any, context: PageContext) -> Any:
@@ -205,7 +243,7 @@ class WholeItemStep:
     def _note(self, number: int, old: Item, new: Item, log: CleaningLog) -> None:
         for field in dict.fromkeys((*old, *new)):
             if differs(new.get(field), old.get(field)):
-                log.note(number, self.name, field, old.get(field), new.get(field))
+                log.note((number, self.name, field), old.get(field), new.get(field))
 
 
 def step_crashed(step: str, error: Exception, value: Any) -> ValueRejected:

@@ -19,10 +19,10 @@ class CleaningLog:
         self.is_on = is_on
         self._changes: list[ValueChange] = []
 
-    def note(self, item: int, step: str, field: str, before: Any, after: Any) -> None:
-        """Add a change with its values shortened."""
+    def note(self, place: tuple[int, str, str], before: Any, after: Any, remark: str = "") -> None:
+        """Add a change with its values shortened; `place` is the item, the step and the field."""
         if len(self._changes) < _MOST_CHANGES:
-            self._changes.append(ValueChange(item, step, field, _short(before), _short(after)))
+            self._changes.append(ValueChange(*place, _short(before), _short(after), remark))
 
     def take(self) -> list[ValueChange]:
         """Return all changes and empty the log."""
@@ -41,6 +41,7 @@ def add_count(counts: dict[str, StepCount], name: str, more: StepCount) -> None:
         old.changed + more.changed,
         old.emptied + more.emptied,
         old.rejected + more.rejected,
+        old.unsure + more.unsure,
     )
 
 

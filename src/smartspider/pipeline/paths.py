@@ -30,6 +30,14 @@ def value_at(item: Any, path: Path) -> Any:
     return value
 
 
+def column_at(items: list[Item], path: Path) -> list[Any]:
+    """Return the value of each item at a path."""
+    if len(path) == 1:
+        name = path[0]
+        return [item.get(name) for item in items]
+    return [value_at(item, path) for item in items]
+
+
 def change_at(value: Any, path: Path, change: Callable[[Any], Any]) -> Any:
     """Return the value with the part at the path changed; the same object if nothing differs.
 

@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.extraction import Extraction, StepCount
 from smartspider.core.pages.page import Page
-from smartspider.interfaces.step import PageContext, ValueRejected
+from smartspider.interfaces.step import PageContext, ValueRejected, page_context
 from smartspider.pipeline.bound_steps import BoundStep, ItemBatch, step_crashed
 from smartspider.pipeline.cleaning_log import CleaningLog, add_count
 from smartspider.pipeline.value_step import ConfiguredStep
@@ -25,6 +25,26 @@ class RuleStepChain:
         self.kind = kind
         self._field = field
         self._log = log
+        self._judges = [place for place, use in enumerate(uses) if use.is_for_columns]
+
+    def for_column(self, values: list[Any], context: PageContext) -> RuleStepChain:
+        """Return the chain for a field with these values on the page; itself if nothing depends on them."""
+        uses = list(self.uses)
+        for place in self._judges:
+            before = values if place == 0 else [self._peek(value, context, place) for value in values]
+            uses[place] = uses[place].for_column(before, context)
+        if all(use is own for use, own in zip(uses, self.uses, strict=True)):
+            return self
+        return RuleStepChain(tuple(uses), self.kind, self._field, self._log)
+
+    def _peek(self, value: Any, context: PageContext, place: int) -> Any:
+        """Return a value as the step at a place receives it, without counting; None if a step fails."""
+        for use in self.uses[:place]:
+            try:
+                value = use.peek(value, context)
+            except Exception:  # noqa: BLE001 - reported when the step is applied
+                return None
+        return value
 
     def apply(self, value: Any, context: PageContext, item: int) -> Any:
         """Apply all steps to a value; raise `ValueRejected`."""
@@ -37,8 +57,10 @@ class RuleStepChain:
             except Exception as error:
                 use.count.rejected += 1
                 raise step_crashed(use.name, error, before) from error
-            if value is not before and self._log.is_on:
-                self._log.note(item, use.name, self._field, before, value)
+            if value is not before and (self._log.is_on or use.is_for_columns):
+                remark = use.remark(before)
+                if self._log.is_on:
+                    self._log.note((item, use.name, self._field), before, value, remark)
         return value
 
 
@@ -54,7 +76,7 @@ class StepPipeline:
 
     def process(self, extraction: Extraction, page: Page) -> Extraction:
         """Apply all steps to the items, in order."""
-        context = PageContext(page.url, extraction.base, page.fetched_at)
+        context = page_context(page, extraction.base)
         batch = ItemBatch(extraction.items, context, self._log)
         for step in self._steps:
             step.run(batch)

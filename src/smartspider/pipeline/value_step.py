@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from typing import Any, Literal
 
 from smartspider.core.pages.extraction import StepCount
-from smartspider.interfaces.step import PageContext, StepFailed, ValueRejected, ValueStep
+from smartspider.interfaces.step import ColumnStep, PageContext, StepFailed, ValueRejected, ValueStep
 
 OnError = Literal["null", "keep", "reject"]
 
@@ -17,7 +18,7 @@ _DEEPEST = 64
 class ConfiguredStep:
     """A value step with its name in counters, its `on_error` and its counters."""
 
-    __slots__ = ("apply_one", "count", "name", "on_error", "step", "takes_lists", "takes_null")
+    __slots__ = ("_columns", "apply_one", "count", "name", "on_error", "step", "takes_lists", "takes_null")
 
     def __init__(self, name: str, step: ValueStep, on_error: OnError | None) -> None:
         self.name = name
@@ -27,6 +28,35 @@ class ConfiguredStep:
         self.takes_lists = step.takes_lists
         self.apply_one: Callable[[Any, PageContext], Any] = step.apply
         self.count = StepCount()
+        self._columns = step if isinstance(step, ColumnStep) else None
+
+    @property
+    def is_for_columns(self) -> bool:
+        """True if results depend on the other values of a field on the page."""
+        return self._columns is not None
+
+    def for_column(self, values: list[Any], context: PageContext) -> ConfiguredStep:
+        """Return the step for a field with these values on the page; itself if nothing depends on them. Both
+        count together.
+        """
+        if self._columns is None:
+            return self
+        step = self._columns.for_column(list(_each(values)) if list in map(type, values) else values, context)
+        if step is self.step:
+            return self
+        judged = copy(self)
+        judged.step = judged._columns = step  # noqa: SLF001 - a copy of itself
+        judged.apply_one = step.apply
+        return judged
+
+    def remark(self, value: Any) -> str:
+        """Return the remark about a value whose result is a guess, and count it; else an empty text."""
+        step = self._columns
+        if step is None:
+            return ""
+        found = next((note for each in _each([value]) if (note := step.note(each))), "")
+        self.count.unsure += bool(found)
+        return found
 
     def apply(self, value: Any, context: PageContext, depth: int = 0) -> Any:
         """Apply the step to a value, or to each value of a list, and count; raise `ValueRejected`."""
@@ -47,6 +77,14 @@ class ConfiguredStep:
             return new
         return value
 
+    def peek(self, value: Any, context: PageContext) -> Any:
+        """Return what `apply` returns, without counting."""
+        kept, self.count = self.count, StepCount()
+        try:
+            return self.apply(value, context)
+        finally:
+            self.count = kept
+
     def failed(self, value: Any, reason: str) -> Any:
         """Return the replacement of a value that failed; raise `ValueRejected` if the item is rejected."""
         if self.on_error == "reject":
@@ -61,6 +99,16 @@ class ConfiguredStep:
         """Return and reset the counters."""
         taken, self.count = self.count, StepCount()
         return taken
+
+
+def _each(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
+    """Yield values one by one, also those of lists, without nulls."""
+    for value in values:
+        if type(value) is list:
+            if depth <= _DEEPEST:
+                yield from _each(value, depth + 1)
+        elif value is not None:
+            yield value
 
 
 def differs(new: Any, old: Any) -> bool:

@@ -12,7 +12,7 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import DEFAULT_PAGE, make_request
 from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
-from smartspider.interfaces.step import PageContext
+from smartspider.interfaces.step import PageContext, page_context
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
@@ -70,15 +70,16 @@ def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
     if extraction is None or not extraction.items:
         return None
     rows = extraction.items
-    context = PageContext(page.url, extraction.base, page.fetched_at)
+    context = page_context(page, extraction.base)
     fields: list[SuggestedField] = []
     for field, drafted in draft.fields.items():
         coverage = _share(rows, field)
         if coverage == 0:
             continue
-        rule = _typed(drafted, [row[field] for row in rows])
-        apply = _chain(rule, context)
-        values = [row[field] for row in rows[:_STEP_SAMPLES]]
+        column = [row[field] for row in rows]
+        rule = _typed(drafted, column)
+        apply = _chain(rule, column, context)
+        values = column[:_STEP_SAMPLES]
         converted = values if apply is None else [apply(value) for value in values]
         # A step that fails on the values would only lose them.
         helps = sum(map(_is_value, converted)) >= 0.8 * sum(map(_is_value, values))
@@ -101,13 +102,17 @@ def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
     )
 
 
-def _chain(rule: Any, context: PageContext) -> Callable[[Any], Any] | None:
-    """Return the steps of a rule as a function; None if it has none."""
+def _chain(rule: Any, column: list[Any], context: PageContext) -> Callable[[Any], Any] | None:
+    """Return the steps of a rule for the values of a column, as a function; None if it has none."""
     steps = rule.get("steps") if isinstance(rule, dict) else None
     if not steps:
         return None
     plain = tuple({"use": step} if isinstance(step, str) else step for step in steps)
-    chain = StepCompiler(partial(resolve, STEP)).compile_chain(plain, "selectors.fields.value")
+    try:
+        chain = StepCompiler(partial(resolve, STEP)).compile_chain(plain, "selectors.fields.value")
+    except SmartSpiderError:
+        return None
+    chain = chain.for_column(column, context)
 
     def apply(value: Any) -> Any:
         return value if value is None else chain.apply(value, context, 0)

@@ -25,6 +25,8 @@ class StepView(msgspec.Struct, frozen=True):
     changed: int
     emptied: int
     rejected: int
+    unsure: int = 0
+    """Values that can be read in two ways, of which the step chose the likelier one."""
 
 
 class RefusalView(msgspec.Struct, frozen=True):

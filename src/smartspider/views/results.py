@@ -78,6 +78,8 @@ class CleaningView(msgspec.Struct, frozen=True):
     field: str
     before: Any
     after: Any
+    note: str = ""
+    """A remark about a value that is a guess; else empty."""
 
 
 class RowEdit(msgspec.Struct, frozen=True):

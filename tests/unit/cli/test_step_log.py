@@ -107,5 +107,5 @@ def test_a_run_is_shown_with_what_its_steps_did(folder: Path, capsys: pytest.Cap
     assert "step pipeline[0] number: 4 values, 1 changed, 0 emptied, 3 rejected" in capsys.readouterr().out
     assert main(["run", "show", "1", "--data", str(folder), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["steps"] == {"pipeline[0] number": {"seen": 4, "changed": 1, "emptied": 0, "rejected": 3}}
+    assert told["steps"] == {"pipeline[0] number": {"seen": 4, "changed": 1, "emptied": 0, "rejected": 3, "unsure": 0}}
     assert told["counters"]["updated"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePla
 from smartspider.core.requests.scope import TrapGuards
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.step import PageContext, ValueRejected
+from smartspider.pipeline.compile import StepCompiler
+from smartspider.plugins.kinds import STEP
+from smartspider.plugins.registry import resolve
 
 Read = Callable[..., Extraction]
 
@@ -44,6 +48,9 @@ class Treatment:
     def __init__(self, steps: Steps, use: str) -> None:
         self._steps = steps
         self._use = use
+
+    def for_column(self, values: list[Any], context: PageContext) -> Treatment:
+        return self
 
     def apply(self, value: Any, context: PageContext, item: int) -> Any:
         if isinstance(value, list):
@@ -180,3 +187,25 @@ def test_steps_are_made_once_for_all_kinds_of_items_and_pages() -> None:
     plan = PagePlan("default", items=(ValueRule("css", "a"), ValueRule("jmespath", "a")), fields={"x": rule})
     compile_pages({"default": plan}, TrapGuards(), steps)
     assert steps.made == ["selectors.fields.x.steps"]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>1.899<p>2,50", [1899, 2.5]),
+        ("<p>1.899<p>2.50", [1.899, 2.5]),
+        ("<html lang=de-AT><p>1.899", [1899]),
+        ("<p>1.899", [1.899]),
+    ],
+)
+def test_steps_see_all_values_of_the_field_and_the_language_of_the_page(
+    read: Read, html: str, expected: list[Any]
+) -> None:
+    compiler = StepCompiler(partial(resolve, STEP))
+    rule = ValueRule("css", "::text", steps=({"use": "number"},))
+    nested = ValueRule("css", "p", many=True, fields={"n": rule})
+    for fields in ({"x": rule}, {"x": FirstOf((stepped("i", "number"), rule))}):
+        extraction = read(html, items="p", fields=fields, rule_steps=compiler.compile_chain)
+        assert [item["x"] for item in extraction.items] == expected
+    (whole,) = read(html, fields={"x": nested}, rule_steps=compiler.compile_chain).items
+    assert [each["n"] for each in whole["x"]] == expected

@@ -68,6 +68,39 @@ NUMBERS: list[tuple[Any, float]] = [
     ("1234,567", 1234.567),
     ("1 234 567", 1234567),
     ("9223372036854775807", 2**63 - 1),
+    ("1.899 €", 1899),
+    ("R$ 1.025", 1025),
+    ("Rp 169.000", 169_000),
+    ("12.500 ₫", 12_500),
+    ("200.000 đ", 200_000),
+    ("$44.900", 44_900),
+    ("€0.899", 0.899),
+    ("$1234.567", 1234.567),
+    ("KWD 1.250", 1.25),
+    ("1,250 €", 1250),
+    ("Rs1,599.00", 1599.0),
+    ("Rs.750", 750),
+    ("RM50", 50),
+    ("R8,499", 8499),
+    ("1.299,-", 1299),
+    ("1'299.-", 1299),
+    ("1.198,- Kr", 1198),
+    ("$ SGD4.90", 4.9),
+    ("$119. 95", 119.95),
+    ("118, 99 TL", 118.99),
+    ("35€ 99", 35.99),
+    ("$.750.30", 750.3),
+    ("129.900", 129_900),
+    ("205,68 € 205.68", 205.68),
+    ("AED 8000 (USD 2179)", 8000),
+    ("4.5 (123)", 4.5),
+    ("129,00 € (-15%)", 129.0),
+    ("129,00 € -15%", 129.0),
+    ("4.5 out of 5 stars", 4.5),
+    ("Free!", 0),
+    ("免费", 0),
+    ("1.234 million", 1_234_000),
+    ("1.234%", 1.234),
 ]
 NOT_NUMBERS: list[Any] = [
     "",
@@ -99,6 +132,13 @@ NOT_NUMBERS: list[Any] = [
     "1" * 201,
     "\ud800",
     "0x1F",
+    "R16",
+    "3, 12",
+    "Chapter 3. 12 pages",
+    "3,49 zł 1,75 zł",
+    "From 26 to 50 €",
+    "4 / 5",
+    "freedom",
     "½",
 ]
 
@@ -154,6 +194,10 @@ def test_a_number_that_contradicts_its_locale_is_none(one: One, locale: str, tex
         ("12 руб.", "RUB"),
         ("12", None),
         ("12 TRYING", None),
+        ("12 kr", None),
+        ("$ SGD 12", "SGD"),
+        ("Rs 12", "INR"),
+        ("12 đ", "VND"),
     ],
 )
 def test_the_currency_goes_into_a_field_of_its_own(run: Any, text: str, code: str | None) -> None:
@@ -209,6 +253,86 @@ def test_yes_and_no_in_many_spellings(one: One, value: Any, expected: bool) -> N
 @pytest.mark.parametrize("value", ["maybe", 2, "", [], "yes and no"])
 def test_what_is_neither_yes_nor_no_is_no_boolean(one: One, value: Any) -> None:
     assert isinstance(one("boolean", value), StepFailed)
+
+
+COLUMNS: list[tuple[list[Any], list[Any]]] = [
+    (["1.899", "1.234,50"], [1899, 1234.5]),
+    (["1.899", "12.5"], [1.899, 12.5]),
+    (["1.899", "1.234.567"], [1899, 1234567]),
+    (["1.899", "0.5"], [1.899, 0.5]),
+    (["1,234", "12,5"], [1.234, 12.5]),
+    (["1,234", "12.5"], [1234, 12.5]),
+    (["1.299 €", "9.99 €"], [1.299, 9.99]),
+    (["1.299 €", "9,99 €"], [1299, 9.99]),
+    (["1.234", "987", "12"], [1234, 987, 12]),
+    (["1.234", "12345"], [1.234, 12345]),
+    (["1.234", "5"], [1.234, 5]),
+    (["1.500", "1.234"], [1.5, 1.234]),
+    (["89.990", "44.900"], [89_990, 44_900]),
+    (["1.234", "12.5", "12,5"], [1.234, 12.5, 12.5]),
+    (["1.234", None, "n/a", "2.500,00"], [1234, None, None, 2500.0]),
+    ([["1.234", "2.500,00"], ["3.456"]], [[1234, 2500.0], [3456]]),
+]
+
+
+@pytest.mark.parametrize(("texts", "expected"), COLUMNS)
+def test_the_other_values_of_a_field_show_what_its_marks_mean(
+    run: Any, texts: list[Any], expected: list[Any]
+) -> None:
+    rows = [{"p": text, "q": "x"} for text in texts]
+    done = run([{"use": "number", "fields": ["p"]}], *rows)
+    assert [item["p"] for item in done.items] == expected
+    done = run([{"use": "number", "fields": ["p"], "currency": "money"}], *rows)
+    assert [item["p"] for item in done.items] == expected
+    done = run([{"use": "number", "fields": ["o.p"]}], *[{"o": row} for row in rows])
+    assert [item["o"]["p"] for item in done.items] == expected
+    done = run([{"use": "number", "fields": ["p"], "locale": "en"}], {"p": "1.899"}, {"p": "1,234.50"})
+    assert [item["p"] for item in done.items] == [1.899, 1234.5]
+
+
+def test_pages_are_judged_one_by_one(run: Any) -> None:
+    step = [{"use": "number"}]
+    assert run(step, {"p": "1.899"}, {"p": "1,50"}).items[0] == {"p": 1899}
+    assert run(step, {"p": "1.899"}, {"p": "1.50"}).items[0] == {"p": 1.899}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", "1.899", 1899),
+        ("de-CH", "1.899", 1.899),
+        ("en", "1.899", 1.899),
+        ("de", "1,899", 1.899),
+        ("de", "1,899 €", 1899),
+        ("xx", "1.899", 1.899),
+        (None, "1.899", 1.899),
+    ],
+)
+def test_the_language_of_the_page_comes_next(language: str | None, text: str, expected: float) -> None:
+    context = PageContext("", "", 0, language)
+    assert NumberStep().for_column([text], context).apply(text, context) == expected
+
+
+def test_a_whole_number_has_no_decimals(run: Any) -> None:
+    done = run(["integer"], {"n": "1.234 reviews"}, {"n": "56"})
+    assert [item["n"] for item in done.items] == [1234, 56]
+    assert done.counts["pipeline[0] integer"].unsure == 0
+    done = run(["integer"], {"n": "1.234"}, {"n": "5.6"})
+    assert [item["n"] for item in done.items] == [None, None]
+
+
+def test_a_guess_is_counted_and_noted(run: Any) -> None:
+    done = run(["number"], {"n": "1.234"}, {"n": "5.678"}, {"n": "9"}, logs=True)
+    assert [item["n"] for item in done.items] == [1.234, 5.678, 9]
+    assert done.counts["pipeline[0] number"].unsure == 2
+    assert [change.note.partition(":")[0] for change in done.changes] == ["unsure", "unsure", ""]
+
+
+@pytest.mark.parametrize("texts", [["1.234", "5,6"], ["1.234 €"], ["1,234"], ["1.5"], ["1.234", "987"]])
+def test_nothing_is_noted_where_the_meaning_is_known(run: Any, texts: list[str]) -> None:
+    done = run(["number"], *[{"n": text} for text in texts], logs=True)
+    assert done.counts["pipeline[0] number"].unsure == 0
+    assert {change.note for change in done.changes} == {""}
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**63) + 1, 2**63 - 1))

@@ -32,6 +32,21 @@ def test_a_value_goes_through_all_steps(context: PageContext) -> None:
     assert chain.kind == "number"
 
 
+def test_a_step_of_a_chain_sees_the_column_as_it_receives_it(context: PageContext) -> None:
+    compiler = StepCompiler(find)
+    cut = {"use": "extract", "pattern": "about (.*)"}
+    chain = compiler.compile_chain(steps(cut, "number"), "selectors.fields.price")
+    values = ["about 1.899", "about 2,50", "none", None]
+    judged = chain.for_column(values, context)
+    assert [judged.apply(value, context, 0) for value in values] == [1899, 2.5, None, None]
+    assert chain.apply("about 1.899", context, 0) == 1.899
+    pipeline = compiler.compile_pipeline((), ())
+    assert pipeline is not None
+    counts = pipeline.process(Extraction([], [], "http://h/"), PAGE).counts
+    assert counts["fields.price.steps[0] extract"].seen == 4
+    assert counts["fields.price.steps[1] number"].seen == 3
+
+
 def test_null_reaches_only_steps_that_take_it(context: PageContext) -> None:
     chain = StepCompiler(find).compile_chain(steps("trim", {"use": "default", "value": 0}), "p")
     assert chain.apply(None, context, 0) == 0

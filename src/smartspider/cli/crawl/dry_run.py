@@ -55,6 +55,9 @@ def _print_page(page: PreviewedPage) -> None:
         if steps.emptied or steps.rejected:
             text = f"{steps.emptied} of {steps.seen} not parsed, {steps.rejected} rejected"
             print_line(f"  step       {name}: {text}")
+        if steps.unsure:
+            text = f"{steps.unsure} of {steps.seen} can be read in two ways; set 'locale', or see 'cleaning_log'"
+            print_line(f"  unsure     {name}: {text}")
 
 
 def _coverage_note(line: FieldCoverageCount) -> str:

@@ -56,7 +56,8 @@ def _print_changes(found: tuple[str, list[CleaningView]]) -> None:
 
     for one in found[1]:
         change = f"{one.field}: {short_json(one.before)} → {short_json(one.after)}"
-        print_line(f"{change}  {one.step}  item {one.item} of {one.url}")
+        note = f"  ({one.note})" if one.note else ""
+        print_line(f"{change}  {one.step}  item {one.item} of {one.url}{note}")
 
 
 @click.command()

@@ -53,7 +53,7 @@ def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
         shown.append(f"  {'now':<15} {_progress_text(run)}")
     shown += [
         f"  step {name}: {step.seen} values, {step.changed} changed, {step.emptied} emptied,"
-        f" {step.rejected} rejected"
+        f" {step.rejected} rejected" + (f", {step.unsure} unsure" if step.unsure else "")
         for name, step in run.steps.items()
     ]
     shown += [f"  worker {one.worker}: {one.in_flight} in flight" for one in run.workers]

@@ -58,6 +58,8 @@ class StepCount(msgspec.Struct):
 
     seen: int = 0
     changed: int = 0
+    note: str = ""
+    """A remark about a value that is a guess."""
     emptied: int = 0
     """Values the step could not parse, replaced by null."""
     rejected: int = 0
@@ -68,6 +70,8 @@ class Extraction(msgspec.Struct, frozen=True):
 
     items: list[Item]
     links: list[Link]
+    unsure: int = 0
+    """Values that can be read in two ways, of which the step chose the likelier one."""
     base: str
     rejected: list[RejectedItem] = []
     cleaned: int = 0

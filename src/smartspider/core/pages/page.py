@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
@@ -10,6 +11,9 @@ import msgspec
 from smartspider.core.datetimes import assume_utc
 from smartspider.core.errors import BadRedirect
 from smartspider.core.requests.urls import normal_url
+
+_LANGUAGE = re.compile(rb"<html\b[^>]{0,1000}?\slang\s*=\s*[\"']?([A-Za-z0-9-]{2,20})", re.IGNORECASE)
+_HEAD_BYTES = 4_096
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -35,6 +39,15 @@ class Page(msgspec.Struct, frozen=True):
     def media_type(self) -> str:
         """`text/html` for `Content-Type: text/html; charset=utf-8`; empty without the header."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def language(self) -> str | None:
+        """The language tag that the page declares, such as `de-AT`: `<html lang>`, else Content-Language."""
+        found = _LANGUAGE.search(self.body, 0, _HEAD_BYTES)
+        if found is not None:
+            return found[1].decode()
+        tag = self.headers.get("content-language", "").strip()
+        return tag if tag and "," not in tag else None
 
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

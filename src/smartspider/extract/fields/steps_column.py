@@ -11,7 +11,7 @@ from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.parsing.text import to_text
-from smartspider.interfaces.step import PageContext, StepChain, ValueRejected
+from smartspider.interfaces.step import PageContext, StepChain, ValueRejected, page_context
 
 
 class StepsColumn(RuleColumn):
@@ -22,13 +22,15 @@ class StepsColumn(RuleColumn):
     def __init__(self, rule: ValueRule, found: FieldColumn, chain: StepChain) -> None:
         super().__init__(rule)
         self._found = found
-        self._chain = chain
+        self._chain = self._chain_of_page = chain
         self._is_many = rule.many or rule.join is not None
         self._join = rule.join
 
     def values(self, scope: SearchScope) -> list[Any]:
-        """Return the values before any step."""
-        return self._found.values(scope)
+        """Return the values before any step; the steps see all of them before they convert one."""
+        values = self._found.values(scope)
+        self._chain_of_page = self._chain.for_column(values, context_of(scope.document))
+        return values
 
     def finish(self, value: Any, path: str, state: ItemState, /) -> Any:
         """Apply the steps; None if one failed.
@@ -39,9 +41,9 @@ class StepsColumn(RuleColumn):
         if document.has_invalid:
             value, cleaned = clean(value)
             document.cleaned += cleaned
-        context = page_context(document)
+        context = context_of(document)
         try:
-            value = self._chain.apply(value, context, state.number)
+            value = self._chain_of_page.apply(value, context, state.number)
         except ValueRejected as refused:
             document.rejected.setdefault(state.number, (path, refused))
             return value
@@ -58,10 +60,9 @@ class StepsColumn(RuleColumn):
         return super().complete(value, path, state) if value is None else value
 
 
-def page_context(document: Document) -> PageContext:
+def context_of(document: Document) -> PageContext:
     """Return the context that steps receive."""
     context: PageContext | None = document.context
     if context is None:
-        page = document.page
-        context = document.context = PageContext(page.url, base_of(document), page.fetched_at)
+        context = document.context = page_context(document.page, base_of(document))
     return context

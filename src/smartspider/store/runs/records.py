@@ -42,6 +42,8 @@ class StoredChange(msgspec.Struct, frozen=True):
     field: str
     before: bytes
     after: bytes
+    note: str = ""
+    """A remark about a value that is a guess."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -146,8 +148,8 @@ def cleaning(
     """Return changed values after a cursor, optionally of a field and a step."""
     bounds = (max(after, first_id(run_id)), end_id(run_id), *choice, limit)
     return [
-        StoredChange(number, run_id, url, item, step, field, old.encode(), new.encode())
-        for number, url, item, step, field, old, new in rows(connection, SQL.cleaning, bounds)
+        StoredChange(number, run_id, url, item, step, field, old.encode(), new.encode(), note)
+        for number, url, item, step, field, old, new, note in rows(connection, SQL.cleaning, bounds)
     ]
 
 

@@ -96,12 +96,12 @@ SELECT r.id, u.url, r.reason, r.step, r.field, r.value, r.data FROM reject r JOI
 WHERE r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?
 
 -- cleaning: changed values by cursor
-SELECT c.id, u.url, c.item, c.step, c.field, c.before, c.after FROM cleaning c JOIN url u ON u.id = c.url_id
+SELECT c.id, u.url, c.item, c.step, c.field, c.before, c.after, c.note FROM cleaning c JOIN url u ON u.id = c.url_id
 WHERE c.id > ?1 AND c.id < ?2 AND (?3 IS NULL OR c.field = ?3) AND (?4 IS NULL OR c.step = ?4 OR substr(c.step, -length(?4) - 1) = ' ' || ?4)
 ORDER BY c.id LIMIT ?5
 
 -- step_counts: the counts of each step
-SELECT step, seen, changed, emptied, rejected FROM step_count WHERE run_id = ?
+SELECT step, seen, changed, emptied, rejected, unsure FROM step_count WHERE run_id = ?
 
 -- urls_by_print: rows of a request
 SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2

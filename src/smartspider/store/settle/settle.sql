@@ -55,13 +55,13 @@ INSERT INTO reject (id, url_id, reason, step, field, value, data) VALUES (?, ?, 
 SELECT max(id) FROM cleaning WHERE id < ?
 
 -- add_change: add a changed value
-INSERT INTO cleaning (id, url_id, item, step, field, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO cleaning (id, url_id, item, step, field, before, after, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- add_count: add to the counts of a step
-INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected, unsure) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id, step) DO UPDATE SET seen = step_count.seen + excluded.seen,
     changed = step_count.changed + excluded.changed, emptied = step_count.emptied + excluded.emptied,
-    rejected = step_count.rejected + excluded.rejected
+    rejected = step_count.rejected + excluded.rejected, unsure = step_count.unsure + excluded.unsure
 
 -- share_task: lock what the runs of a task compare
 SELECT ?

@@ -43,13 +43,15 @@ class StepLog:
             self._rejects.append((url_id, *texts, *values))
         for change in close.changes[: CHANGES_KEPT - len(self._changes)]:
             values = short_json(change.before, CHANGE_BYTES), short_json(change.after, CHANGE_BYTES)
-            self._changes.append((url_id, change.item, _clean(change.step), _clean(change.field), *values))
+            place = url_id, change.item, _clean(change.step), _clean(change.field)
+            self._changes.append((*place, *values, _clean(change.note)))
         for step, count in close.counts.items():
             deltas = self._counts.setdefault(_clean(step), StepCount())
             deltas.seen += count.seen
             deltas.changed += count.changed
             deltas.emptied += count.emptied
             deltas.rejected += count.rejected
+            deltas.unsure += count.unsure
 
     def write(self) -> None:
         """Write the log, up to the limits per run."""

@@ -52,7 +52,7 @@ SELECT url, coalesce(reason, state) FROM url
 WHERE run_id = ? AND is_entry <> 0 AND state NOT IN ('done', 'missing', 'redirect') ORDER BY id LIMIT 1
 
 -- cleaning: changed values by cursor
-SELECT c.id, u.url, c.item, c.step, c.field, c.before, c.after FROM cleaning c JOIN url u ON u.id = c.url_id
+SELECT c.id, u.url, c.item, c.step, c.field, c.before, c.after, c.note FROM cleaning c JOIN url u ON u.id = c.url_id
 WHERE c.id > ?1 AND c.id < ?2 AND (?3::text IS NULL OR c.field = ?3)
   AND (?4::text IS NULL OR c.step = ?4 OR right(c.step, length(?4) + 1) = ' ' || ?4)
 ORDER BY c.id LIMIT ?5

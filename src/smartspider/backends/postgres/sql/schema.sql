@@ -192,7 +192,8 @@ CREATE TABLE cleaning (                                 -- values changed by ste
     step   text NOT NULL,
     field  text NOT NULL,
     before text NOT NULL,                               -- JSON
-    after  text NOT NULL
+    after  text NOT NULL,
+    note   text NOT NULL                                -- a remark about a guess
 );
 
 CREATE TABLE step_count (
@@ -230,6 +231,7 @@ CREATE TABLE attempt (
     elapsed_s double precision NOT NULL
 );
 CREATE INDEX attempt_url ON attempt (url_id);
+    unsure   bigint NOT NULL,
 
 CREATE TABLE robots (
     origin     text COLLATE "C" PRIMARY KEY,

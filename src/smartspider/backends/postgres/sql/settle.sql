@@ -57,15 +57,15 @@ INSERT INTO reject (id, url_id, reason, step, field, value, data)
 SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[])
 
 -- add_change__many: add a changed value, for many
-INSERT INTO cleaning (id, url_id, item, step, field, before, after)
-SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[])
+INSERT INTO cleaning (id, url_id, item, step, field, before, after, note)
+SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[])
 
 -- add_count__many: add to the counts of a step, for many
-INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected)
-SELECT * FROM unnest(?::bigint[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[])
+INSERT INTO step_count (run_id, step, seen, changed, emptied, rejected, unsure)
+SELECT * FROM unnest(?::bigint[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[])
 ON CONFLICT (run_id, step) DO UPDATE SET seen = step_count.seen + excluded.seen,
     changed = step_count.changed + excluded.changed, emptied = step_count.emptied + excluded.emptied,
-    rejected = step_count.rejected + excluded.rejected
+    rejected = step_count.rejected + excluded.rejected, unsure = step_count.unsure + excluded.unsure
 
 -- share_task: lock what the runs of a task compare
 SELECT pg_advisory_xact_lock(7305, (?::bigint % 2147483647)::int)

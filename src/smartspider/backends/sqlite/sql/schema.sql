@@ -177,7 +177,8 @@ CREATE TABLE cleaning (                                 -- values changed by ste
     step   TEXT NOT NULL,
     field  TEXT NOT NULL,
     before TEXT NOT NULL,                               -- JSON
-    after  TEXT NOT NULL
+    after  TEXT NOT NULL,
+    note   TEXT NOT NULL                                -- a remark about a guess
 );
 
 CREATE TABLE step_count (
@@ -215,6 +216,7 @@ CREATE TABLE attempt (
     elapsed_s REAL NOT NULL
 );
 CREATE INDEX attempt_url ON attempt (url_id);
+    unsure   INTEGER NOT NULL,
 
 CREATE TABLE robots (
     origin     TEXT PRIMARY KEY,
