@@ -37,12 +37,15 @@ class Exchange:
         "_task",
         "_timeout_s",
         "_timer",
+        "cookie",
         "headers",
         "sent_at",
     )
 
     def __init__(self, headers: PreparedHeaders, permit: Permit, timeout_s: float, clock: Clock) -> None:
         self.headers = headers
+        self.cookie: bytes | None = None
+        """The cookies of the session for this request."""
         self.sent_at = 0.0
         self._permit = permit
         self._timeout_s = timeout_s

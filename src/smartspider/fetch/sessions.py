@@ -1,4 +1,4 @@
-"""The aiohttp sessions of a transport: one direct, one per proxy, sharing one cookie jar."""
+"""The aiohttp sessions of a transport: one direct, one per proxy. They keep no cookies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class TransportSessions:
 
     async def open(self) -> None:
         """Open the direct session."""
-        self._jar = aiohttp.CookieJar(unsafe=True)
         resolver = CheckedResolver(self._policy, ThreadedResolver())
         connector = aiohttp.TCPConnector(
             resolver=resolver,
@@ -89,7 +88,7 @@ class TransportSessions:
     def _session(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(
             connector=connector,
-            cookie_jar=self._jar,
+            cookie_jar=aiohttp.DummyCookieJar(),
             request_class=self._request_class,
             timeout=self._timeout,
             auto_decompress=False,

@@ -15,7 +15,7 @@ from typing import Self
 
 import aiohttp
 from aiohttp.connector import Connection
-from aiohttp.hdrs import HOST
+from aiohttp.hdrs import COOKIE, HOST, SET_COOKIE
 from aiohttp.typedefs import LooseHeaders
 from multidict import CIMultiDict
 from yarl import URL
@@ -25,6 +25,8 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.charset import detect_charset
+from smartspider.fetch.cookie_header import merge_cookies, send_bytes
+from smartspider.fetch.cookies import SessionCookies
 from smartspider.fetch.exchange import (
     Exchange,
     PreparedHeaders,
@@ -57,13 +59,19 @@ class _PermittedRequest(aiohttp.ClientRequest):
     """
 
     def update_headers(self, headers: LooseHeaders | None) -> None:  # noqa: ARG002 - the exchange has them
-        prepared, names_host = _exchange.get().headers
+        exchange = _exchange.get()
+        prepared, names_host = exchange.headers
         self.headers = prepared.copy()
         if not names_host:
             self.headers[HOST] = self.url.host_port_subcomponent or ""
+        if exchange.cookie is not None:
+            self.headers[COOKIE] = merge_cookies(self.headers.get(COOKIE), exchange.cookie)
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        await _exchange.get().begin(conn)
+        exchange = _exchange.get()
+        await exchange.begin(conn)
+        if exchange.cookie is not None:
+            send_bytes(self.headers, conn)
         return await super().send(conn)
 
 
@@ -83,6 +91,7 @@ class AiohttpTransport:
         self._plan = plan
         self._clock = context.clock
         self._choose_proxy = context.choose_proxy
+        self._cookies = SessionCookies(context.clock)
         self._sessions = TransportSessions(
             context.policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls
         )
@@ -129,6 +138,7 @@ class AiohttpTransport:
     async def _converse(self, request: Request, exchange: Exchange, read: ReadBody, max_bytes: int) -> Page:
         extras = request.extras
         proxy = self._choose_proxy(request) if self._choose_proxy is not None else None
+        exchange.cookie = self._cookies.header_for(request.url)
         session, via = self._sessions.direct if proxy is None else self._sessions.via_proxy(proxy)
         answer = await session.request(
             extras.method,
@@ -137,6 +147,9 @@ class AiohttpTransport:
             proxy=via,
             allow_redirects=False,
         )
+        if SET_COOKIE in answer.headers:
+            lines = (value for name, value in answer.raw_headers if name.lower() == b"set-cookie")
+            self._cookies.store(request.url, lines)
         try:
             body = await read(answer, max_bytes)
         except BaseException:
