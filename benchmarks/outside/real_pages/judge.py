@@ -57,19 +57,22 @@ def judge(label: Label, html: str, found: Found | None, note: str = "") -> Judge
 
 def _align(label: Label, html: str, found: Found) -> dict[int, int] | None:
     """Return the row of the suggestion for each labelled row; None if it is another list."""
-    labelled = {int(index): int(index) % label.count for index in label.rows}
+    indexes = [int(index) for index in label.rows]
     if found.items is None:
         near = abs(len(found.rows) - label.count) <= (1 - SAME_SHARE) * label.count
-        rows = {index: _best_row(label, found.rows, index) for index in labelled} if near else {}
+        rows = {index: _best_row(label, found.rows, index) for index in indexes} if near else {}
         return {index: row for index, row in rows.items() if row is not None} or None
     tree = LexborHTMLParser(html)
     suggested = tree.css(found.items)
     for selector in label.items:
-        pairs = _pair(tree.css(selector), suggested)
-        if pairs is not None:
-            if len(found.rows) != len(suggested):
-                return {index: index for index in labelled if -len(found.rows) <= index < len(found.rows)}
-            return {index: pairs[place] for index, place in labelled.items() if place in pairs}
+        labelled = tree.css(selector)
+        pairs = _pair(labelled, suggested)
+        if pairs is None:
+            continue
+        if len(found.rows) != len(suggested):
+            return {index: index for index in indexes if -len(found.rows) <= index < len(found.rows)}
+        places = {index: index % len(labelled) for index in indexes}
+        return {index: pairs[place] for index, place in places.items() if place in pairs}
     return None
 
 
