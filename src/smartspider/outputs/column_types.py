@@ -1,13 +1,15 @@
-"""Typed columns of Parquet and SQLite files."""
+"""Typed columns of Parquet and SQLite files, which are written in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
-from smartspider.outputs.cells import parse_time, to_text
+from smartspider.outputs.cells import decode_row, parse_time, to_text
+from smartspider.outputs.file_output import FileOutput
+from smartspider.outputs.files import os_errors
 
 _NOTHING = type(None)
 _TYPES: dict[ColumnKind, frozenset[type]] = {
@@ -58,6 +60,49 @@ class ColumnTypes:
             f"the column {name} of {file} is text: not every value is {_NAMES[kind]}"
             for name, kind in self.misfits.items()
         ]
+
+
+class TypedFileOutput(FileOutput):
+    """The base of formats with typed columns. `begin` sets `types`; `flush` writes the rows of a batch."""
+
+    batch_rows: ClassVar[int]
+    batch_bytes: ClassVar[int]
+
+    def begin(self) -> None:
+        """Start the first batch."""
+        self.rows: list[Item] = []
+        self.types = ColumnTypes(self.columns)
+        self._bytes = self._flushed_bytes = 0
+
+    def write_encoded(self, data: bytes) -> None:
+        """Write one row in stored form."""
+        self.rows.append(decode_row(data))
+        self._bytes += len(data)
+        if len(self.rows) >= self.batch_rows or self._bytes - self._flushed_bytes >= self.batch_bytes:
+            with os_errors(self.path):
+                self._write_batch()
+
+    def flush(self) -> None:
+        """Write `rows`, of which there is at least one."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Write the last batch."""
+        self._write_batch()
+
+    def size(self) -> int:
+        """Return the size of the rows as JSON, in bytes."""
+        return self._bytes
+
+    def notes(self) -> list[str]:
+        """Return one line per column that became text."""
+        return self.types.notes(str(self.path))
+
+    def _write_batch(self) -> None:
+        if self.rows:
+            self.flush()
+            self.rows.clear()
+            self._flushed_bytes = self._bytes
 
 
 _NAMES: dict[ColumnKind, str] = {

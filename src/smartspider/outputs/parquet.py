@@ -8,14 +8,11 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from smartspider.core.items.columns import ColumnKind
-from smartspider.core.pages.extraction import Item
-from smartspider.outputs.cells import decode_row, make_distinct, to_text
-from smartspider.outputs.column_types import ColumnTypes
-from smartspider.outputs.file_output import FileOutput
-from smartspider.outputs.files import os_errors
+from smartspider.outputs.cells import make_distinct, to_text
+from smartspider.outputs.column_types import TypedFileOutput
 
 
-class ParquetOutput(FileOutput):
+class ParquetOutput(TypedFileOutput):
     """Writes one Parquet file. Text is string, number float64, integer int64, boolean bool, datetime
     timestamp[us, UTC] (UTC if it has no time zone); lists and objects are JSON strings.
 
@@ -24,67 +21,45 @@ class ParquetOutput(FileOutput):
     """
 
     media_type: ClassVar[str] = "application/vnd.apache.parquet"
-    group_rows: ClassVar[int] = 50_000
-    group_bytes: ClassVar[int] = 32_000_000
+    batch_rows: ClassVar[int] = 50_000
+    batch_bytes: ClassVar[int] = 32_000_000
     _writer: Any = None
-
-    def write_encoded(self, data: bytes) -> None:
-        """Write one row in stored form."""
-        self._rows.append(decode_row(data))
-        self._bytes += len(data)
-        self._batch_bytes += len(data)
-        if len(self._rows) >= self.group_rows or self._batch_bytes >= self.group_bytes:
-            with os_errors(self.path):
-                self._flush()
-
-    def size(self) -> int:
-        """Return the size of the rows as JSON, in bytes."""
-        return self._bytes
-
-    def notes(self) -> list[str]:
-        """Return one line per column that became text."""
-        return self._types.notes(str(self.path))
 
     def begin(self) -> None:
         """Start the first row group."""
-        self._rows: list[Item] = []
-        self._bytes = self._batch_bytes = 0
-        self._types = ColumnTypes(self.columns)
+        super().begin()
         self._headings = make_distinct(self.names)
 
     def end(self) -> None:
         """Write the last row group and the footer."""
-        self._flush()
+        super().end()
         if self._writer is None:
             self._open_writer()
         self._close_writer()
 
     def release(self) -> None:
         """Close the writer."""
-        self._rows = []
+        self.rows = []
         with suppress(Exception):  # closing writes a footer to a file that is about to be removed
             self._close_writer()
 
-    def _flush(self) -> None:
-        if not self._rows:
-            return
+    def flush(self) -> None:
+        """Write the rows as a row group."""
         import pyarrow as pa  # type: ignore[import-untyped] # ships no types
 
-        columns, widened = self._types.take(self._rows)
+        columns, widened = self.types.take(self.rows)
         if self._writer is not None and widened:
             self._write_again_as_text(widened)
         if self._writer is None:
             self._open_writer()
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._rows.clear()
-        self._batch_bytes = 0
 
     def _open_writer(self) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
-        types = (_type(kind) for kind in self._types.kinds)
+        types = (_type(kind) for kind in self.types.kinds)
         self._schema = pa.schema(list(zip(self._headings, types, strict=True)))
         self._writer = parquet.ParquetWriter(self.file.stream, self._schema, compression="zstd")
 
@@ -101,7 +76,7 @@ class ParquetOutput(FileOutput):
         self._close_writer()
         with self.file.replaced() as before, parquet.ParquetFile(before) as written:
             self._open_writer()
-            for batch in written.iter_batches(self.group_rows):
+            for batch in written.iter_batches(self.batch_rows):
                 arrays = [
                     _as_text(array) if index in widened else array
                     for index, array in enumerate(batch.columns)

@@ -10,10 +10,8 @@ from typing import Any, ClassVar
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.items.columns import ColumnKind, TableColumn
-from smartspider.core.pages.extraction import Item
-from smartspider.outputs.cells import decode_row, make_distinct
-from smartspider.outputs.column_types import ColumnTypes
-from smartspider.outputs.file_output import FileOutput
+from smartspider.outputs.cells import make_distinct
+from smartspider.outputs.column_types import ColumnTypes, TypedFileOutput
 from smartspider.outputs.files import os_errors
 
 _TYPES: dict[ColumnKind, str] = {"number": "REAL", "integer": "INTEGER", "boolean": "INTEGER"}
@@ -23,7 +21,7 @@ _SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY")
 """No other process sees the file before it is complete, and a failed one is removed."""
 
 
-class SqliteOutput(FileOutput):
+class SqliteOutput(TypedFileOutput):
     """Writes one database file with the rows in the table `items`, in order. Number is REAL, integer INTEGER,
     boolean INTEGER (0 or 1), the rest TEXT: datetimes unchanged, lists and objects as JSON.
 
@@ -37,30 +35,13 @@ class SqliteOutput(FileOutput):
     batch_bytes: ClassVar[int] = 8_000_000
     _connection: Any = None
 
-    def write_encoded(self, data: bytes) -> None:
-        """Write one row in stored form."""
-        self._rows.append(decode_row(data))
-        self._bytes += len(data)
-        self._batch_bytes += len(data)
-        if len(self._rows) >= self.batch_rows or self._batch_bytes >= self.batch_bytes:
-            self._flush()
-
-    def size(self) -> int:
-        """Return the size of the rows as JSON, in bytes."""
-        return self._bytes
-
-    def notes(self) -> list[str]:
-        """Return one line per column that became text."""
-        return self._types.notes(str(self.path))
-
     def begin(self) -> None:
         """Create the table."""
         import sqlite3
 
-        self._rows: list[Item] = []
-        self._bytes = self._batch_bytes = 0
+        super().begin()
         columns = [TableColumn(column.name, _KINDS.get(column.kind, column.kind)) for column in self.columns]
-        self._types = ColumnTypes(columns or [TableColumn("column_1")])  # a table needs at least one
+        self.types = ColumnTypes(columns or [TableColumn("column_1")])  # a table needs at least one
         labels = [label.replace("\0", "") for label in self.names] or ["column_1"]
         self._headings = make_distinct(labels, ignores_case=True)
         with self._sqlite_errors():
@@ -72,7 +53,7 @@ class SqliteOutput(FileOutput):
 
     def end(self) -> None:
         """Insert the last batch and commit."""
-        self._flush()
+        super().end()
         with self._sqlite_errors():
             self._connection.execute("COMMIT")
             self._connection.close()
@@ -83,21 +64,18 @@ class SqliteOutput(FileOutput):
             with suppress(Exception):  # the file is about to be removed
                 self._connection.close()
 
-    def _flush(self) -> None:
-        if not self._rows:
-            return
-        columns, widened = self._types.take(self._rows)
+    def flush(self) -> None:
+        """Insert the rows."""
+        columns, widened = self.types.take(self.rows)
         with self._sqlite_errors():
             if widened:
                 self._make_text(widened)
             marks = ", ".join("?" * len(columns))
             rows = zip(*columns, strict=True)
             self._connection.executemany(f"INSERT INTO items VALUES ({marks})", rows)  # noqa: S608 - only marks
-        self._rows.clear()
-        self._batch_bytes = 0
 
     def _create(self, table: str) -> None:
-        kinds = zip(self._headings, self._types.kinds, strict=True)
+        kinds = zip(self._headings, self.types.kinds, strict=True)
         columns = ", ".join(f"{_quoted(heading)} {_TYPES.get(kind, 'TEXT')}" for heading, kind in kinds)
         self._connection.execute(f"CREATE TABLE {table} ({columns})")
 

@@ -72,7 +72,7 @@ OnProgress = Callable[[str, int, int], None]
 async def plan_migration(request: MigrationRequest) -> MigrationReport:
     """Check a migration and return what it would do; change nothing."""
     prepare(request.folder)
-    with FolderExport(request.folder) as source, closing(FolderImport(request.store_url)) as target:
+    with closing(FolderExport(request.folder)) as source, closing(FolderImport(request.store_url)) as target:
         await migration_checks.check_migration(request, source, target)
         return _report(request, source, target)
 
@@ -82,19 +82,19 @@ async def migrate(
 ) -> MigrationReport:
     """Migrate a folder, or continue an interrupted migration."""
     prepare(request.folder)
-    with FolderExport(request.folder) as source, closing(FolderImport(request.store_url)) as target:
+    with closing(FolderExport(request.folder)) as source, closing(FolderImport(request.store_url)) as target:
         await migration_checks.check_migration(request, source, target)
         is_new = source.marker is None
     if is_new:
         await _prepare_folder(request)
-    with FolderExport(request.folder) as source, closing(FolderImport(request.store_url)) as target:
+    with closing(FolderExport(request.folder)) as source, closing(FolderImport(request.store_url)) as target:
         return await _Migration(request, source, target, on_progress, wait_s).run()
 
 
 async def cancel_migration(folder: Path, actor: str) -> str:
     """Cancel an unfinished migration, which reopens the folder; return the target store."""
     prepare(folder)
-    with FolderExport(folder) as source:
+    with closing(FolderExport(folder)) as source:
         marker = source.marker
         if marker is None:
             raise NotAllowed(f"the data folder {folder} is not being moved")

@@ -31,7 +31,7 @@ COLUMNS = [
 class SmallParquet(ParquetOutput):
     """Writes rows two by two, so that there are some before the one that does not fit."""
 
-    group_rows = 2
+    batch_rows = 2
 
 
 class SmallSqlite(SqliteOutput):
@@ -151,7 +151,7 @@ def test_several_columns_can_become_text_one_after_the_other(tmp_path: Path) -> 
 
 def test_large_rows_make_small_groups(tmp_path: Path) -> None:
     class SmallGroups(ParquetOutput):
-        group_bytes = 10_000
+        batch_bytes = 10_000
 
     write(SmallGroups(tmp_path / "a.parquet", [TableColumn("a")]), [{"a": "x" * 4_000}] * 9)
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 3
