@@ -1,8 +1,7 @@
 """Create the virtual environments of this checkout from the lock files: `bootstrap.py runtime|dev|bench`.
 
 Uses only the standard library and runs on an older Python, so that it can report what is missing. Does
-nothing,
-without network access, if everything is in place.
+nothing, without network access, if everything is in place.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ import shutil
 import subprocess
 import sys
 from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,23 +37,23 @@ class SetupFailed(Exception):
     """Setup failed; the message is for the user."""
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], setup: Setup | None = None, oldest: tuple[int, int] = OLDEST) -> int:
     """Set up the environment that the argument names; return 0 on success."""
     if len(arguments) != 1 or arguments[0] not in PURPOSES:
         print(f"usage: bootstrap.py {'|'.join(PURPOSES)}", file=sys.stderr)
         return 2
     try:
-        if sys.version_info[:2] < OLDEST:
-            python = newer_python()
+        if sys.version_info[:2] < oldest:
+            python = newer_python(oldest)
             os.execv(python, [python, __file__, *arguments])
-        set_up(arguments[0])
+        (setup or Setup(ROOT)).set_up(arguments[0])
     except SetupFailed as failure:
         print(f"setup failed: {failure}", file=sys.stderr)
         return 1
     return 0
 
 
-def newer_python() -> str:
+def newer_python(oldest: tuple[int, int] = OLDEST) -> str:
     """Return the path of a Python on PATH that is new enough."""
     for name in NEWER_NAMES:
         path = shutil.which(name)
@@ -60,38 +61,100 @@ def newer_python() -> str:
         if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
             return path
     raise SetupFailed(
-        f"Python {OLDEST[0]}.{OLDEST[1]} or newer is needed, this is {sys.version.split()[0]} and none of "
+        f"Python {oldest[0]}.{oldest[1]} or newer is needed, this is {sys.version.split()[0]} and none of "
         f"{', '.join(NEWER_NAMES)} is on PATH. On Debian 12 or Ubuntu 24.04: apt-get install python3"
     )
 
 
-def set_up(name: str) -> None:
-    """Create an environment and install its locked packages, unless everything is in place."""
-    purpose = PURPOSES[name]
-    venv = ROOT / purpose.folder
-    stamp = read_stamp(venv)
-    wanted = content_hash(purpose)
-    is_usable = is_whole(venv) and stamp.get("venv") in {None, venv_hash(venv)}
-    if is_usable and stamp.get(name) == wanted:
-        return
-    print(f"setting up {purpose.folder} ({name}) ...", file=sys.stderr, flush=True)
-    if not is_usable:
-        stamp = {}
-        make_venv(venv)
-    install(venv, purpose)
-    stamp["venv"] = venv_hash(venv)
-    for done in (name, *purpose.includes):
-        stamp[done] = content_hash(PURPOSES[done])
-    write_stamp(venv, stamp)
+class Setup:
+    """Sets up the environments of a checkout. `run` runs a command in an environment, that of this process by
+    default.
+    """
 
+    def __init__(
+        self,
+        root: Path,
+        run: Callable[..., None] | None = None,
+        uv_environment: Callable[[str], dict[str, str]] | None = None,
+    ) -> None:
+        self._root = root
+        self._run = run or partial(run_command, root)
+        self._uv_environment = uv_environment or read_uv_environment
 
-def content_hash(purpose: Purpose) -> str:
-    """Return a hash of the locked packages and the projects' definitions."""
-    digest = hashlib.sha256()
-    definitions = [ROOT / project / "pyproject.toml" for project in (".", *purpose.projects[1:])]
-    for path in (ROOT / "requirements" / purpose.lock, *definitions):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    def set_up(self, name: str) -> None:
+        """Create an environment and install its locked packages, unless everything is in place."""
+        purpose = PURPOSES[name]
+        venv = self._root / purpose.folder
+        stamp = read_stamp(venv)
+        wanted = self._content_hash(purpose)
+        is_usable = is_whole(venv) and stamp.get("venv") in {None, venv_hash(venv)}
+        if is_usable and stamp.get(name) == wanted:
+            return
+        print(f"setting up {purpose.folder} ({name}) ...", file=sys.stderr, flush=True)
+        if not is_usable:
+            stamp = {}
+            self._make_venv(venv)
+        self._install(venv, purpose)
+        stamp["venv"] = venv_hash(venv)
+        for done in (name, *purpose.includes):
+            stamp[done] = self._content_hash(PURPOSES[done])
+        write_stamp(venv, stamp)
+
+    def _content_hash(self, purpose: Purpose) -> str:
+        """Return a hash of the locked packages and the projects' definitions."""
+        digest = hashlib.sha256()
+        definitions = [self._root / project / "pyproject.toml" for project in (".", *purpose.projects[1:])]
+        for path in (self._root / "requirements" / purpose.lock, *definitions):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    def _make_venv(self, venv: Path) -> None:
+        """Create an empty environment; install the `venv` module first if the distribution omits it."""
+        try:
+            for module in ("venv", "ensurepip"):
+                importlib.import_module(module)
+        except ImportError:
+            self._install_venv_package()
+        self._run([sys.executable, "-m", "venv", "--clear", str(venv)])
+
+    def _install_venv_package(self) -> None:
+        """Install the separate `venv` package of Debian and Ubuntu, or raise with instructions."""
+        package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+        apt = shutil.which("apt-get")
+        sudo = shutil.which("sudo")
+        by_hand = f"This Python cannot make virtual environments. Install {package} and try again"
+        if apt is None:
+            raise SetupFailed(f"{by_hand}; apt-get is not here to do it.")
+        if os.geteuid() == 0:
+            prefix = []
+        elif sudo is not None:
+            # Without a terminal sudo cannot ask for a password: fail instead of waiting.
+            prefix = [sudo] if sys.stdin.isatty() else [sudo, "-n"]
+        else:
+            raise SetupFailed(f"{by_hand}, as root: apt-get install {package}")
+        print(f"installing {package} with apt-get ...", file=sys.stderr, flush=True)
+        apt_get = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", apt]
+        self._run([*apt_get, "update"])
+        self._run([*apt_get, "install", "--yes", "--no-install-recommends", package])
+
+    def _install(self, venv: Path, purpose: Purpose) -> None:
+        """Install the locked packages and the projects with uv, or with pip if uv does not work."""
+        python = str(venv / "bin" / "python")
+        locks = self._root / "requirements"
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        uv = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
+        locked = ["--require-hashes", "--requirement", str(locks / purpose.lock)]
+        try:
+            self._run([*pip, "--require-hashes", "--requirement", str(locks / "installer.lock")])
+            self._run([*uv, *locked], self._uv_environment(python))
+        except SetupFailed as failure:
+            print(f"uv did not work, pip takes over. {failure}", file=sys.stderr, flush=True)
+            self._run([*pip, *locked])
+        if purpose.projects:
+            # pip in both cases: these are packages without dependencies, so speed does not matter.
+            folders = [str(self._root / project) for project in purpose.projects]
+            editable = [part for folder in folders for part in ("--editable", folder)]
+            self._run([*pip, "--no-deps", "--no-build-isolation", *editable])
 
 
 def venv_hash(venv: Path) -> str:
@@ -125,57 +188,7 @@ def write_stamp(venv: Path, stamp: dict[str, str]) -> None:
     fresh.replace(venv / STAMP)
 
 
-def make_venv(venv: Path) -> None:
-    """Create an empty environment; install the `venv` module first if the distribution omits it."""
-    try:
-        for module in ("venv", "ensurepip"):
-            importlib.import_module(module)
-    except ImportError:
-        install_venv_package()
-    run([sys.executable, "-m", "venv", "--clear", str(venv)])
-
-
-def install_venv_package() -> None:
-    """Install the separate `venv` package of Debian and Ubuntu, or raise with instructions."""
-    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
-    apt = shutil.which("apt-get")
-    sudo = shutil.which("sudo")
-    by_hand = f"This Python cannot make virtual environments. Install {package} and try again"
-    if apt is None:
-        raise SetupFailed(f"{by_hand}; apt-get is not here to do it.")
-    if os.geteuid() == 0:
-        prefix = []
-    elif sudo is not None:
-        # Without a terminal sudo cannot ask for a password: fail instead of waiting.
-        prefix = [sudo] if sys.stdin.isatty() else [sudo, "-n"]
-    else:
-        raise SetupFailed(f"{by_hand}, as root: apt-get install {package}")
-    print(f"installing {package} with apt-get ...", file=sys.stderr, flush=True)
-    apt_get = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", apt]
-    run([*apt_get, "update"])
-    run([*apt_get, "install", "--yes", "--no-install-recommends", package])
-
-
-def install(venv: Path, purpose: Purpose) -> None:
-    """Install the locked packages and the projects with uv, or with pip if uv does not work."""
-    python = str(venv / "bin" / "python")
-    lock = str(ROOT / "requirements" / purpose.lock)
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    uv = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
-    locked = ["--require-hashes", "--requirement", lock]
-    try:
-        run([*pip, "--require-hashes", "--requirement", str(ROOT / "requirements" / "installer.lock")])
-        run([*uv, *locked], uv_environment(python))
-    except SetupFailed as failure:
-        print(f"uv did not work, pip takes over. {failure}", file=sys.stderr, flush=True)
-        run([*pip, *locked])
-    if purpose.projects:
-        # pip in both cases: these are packages without dependencies, so speed does not matter.
-        editable = [part for project in purpose.projects for part in ("--editable", str(ROOT / project))]
-        run([*pip, "--no-deps", "--no-build-isolation", *editable])
-
-
-def uv_environment(python: str) -> dict[str, str]:
+def read_uv_environment(python: str) -> dict[str, str]:
     """Return settings that make uv use pip's index and the certificates of this machine."""
     environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
     home = os.path.expanduser("~")  # noqa: PTH111 - Path raises where there is no home, this does not
@@ -191,11 +204,11 @@ def uv_environment(python: str) -> dict[str, str]:
     return environment
 
 
-def run(command: list[str], environment: dict[str, str] | None = None) -> None:
-    """Run a command quietly; on failure its output is the message."""
+def run_command(root: Path, command: list[str], environment: dict[str, str] | None = None) -> None:
+    """Run a command quietly in a folder; on failure its output is the message."""
     done = subprocess.run(
         command,
-        cwd=str(ROOT),
+        cwd=str(root),
         env=environment,
         stdin=None if sys.stdin.isatty() else subprocess.DEVNULL,
         stdout=subprocess.PIPE,

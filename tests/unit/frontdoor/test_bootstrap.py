@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -24,13 +26,25 @@ def loaded() -> ModuleType:
 
 
 @pytest.fixture
-def bootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script() -> ModuleType:
+    return loaded()
+
+
+class Bootstrap:
     """The script, for a checkout of its own."""
-    module = loaded()
+
+    def __init__(self, script: ModuleType, root: Path, run: Callable[..., None] | None = None) -> None:
+        self._script = script
+        self._setup = script.Setup(root, run, uv_environment=lambda _: {})
+
+    def main(self, arguments: list[str], **more: Any) -> int:
+        return int(self._script.main(arguments, self._setup, **more))
+
+
+@pytest.fixture
+def bootstrap(script: ModuleType, machine: Machine, tmp_path: Path) -> Bootstrap:
     put_checkout(tmp_path)
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(module, "uv_environment", lambda _: {})
-    return module
+    return Bootstrap(script, tmp_path, machine.run)
 
 
 def put_checkout(root: Path) -> None:
@@ -68,13 +82,11 @@ class Machine:
 
 
 @pytest.fixture
-def machine(bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    machine = Machine(bootstrap.SetupFailed)
-    monkeypatch.setattr(bootstrap, "run", machine.run)
-    return machine
+def machine(script: ModuleType) -> Machine:
+    return Machine(script.SetupFailed)
 
 
-def test_the_first_time_everything_is_made(bootstrap: ModuleType, machine: Machine) -> None:
+def test_the_first_time_everything_is_made(bootstrap: Bootstrap, machine: Machine) -> None:
     assert bootstrap.main(["runtime"]) == 0
     venv, uv, packages, project = machine.said
     assert "venv --clear .venv" in venv
@@ -84,7 +96,7 @@ def test_the_first_time_everything_is_made(bootstrap: ModuleType, machine: Machi
     assert "--no-deps --no-build-isolation --editable" in project
 
 
-def test_the_test_kit_is_installed_for_development_only(bootstrap: ModuleType, machine: Machine) -> None:
+def test_the_test_kit_is_installed_for_development_only(bootstrap: Bootstrap, machine: Machine) -> None:
     bootstrap.main(["runtime"])
     assert not machine.heard("smartspider-testing")
     bootstrap.main(["dev"])
@@ -92,7 +104,7 @@ def test_the_test_kit_is_installed_for_development_only(bootstrap: ModuleType, m
 
 
 def test_the_second_time_nothing_runs_and_nothing_is_said(
-    bootstrap: ModuleType, machine: Machine, capsys: pytest.CaptureFixture[str]
+    bootstrap: Bootstrap, machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bootstrap.main(["runtime"])
     machine.said.clear()
@@ -106,7 +118,7 @@ def test_the_second_time_nothing_runs_and_nothing_is_said(
     ("first", "second", "is_enough"), [("dev", "runtime", True), ("runtime", "dev", False)]
 )
 def test_dev_includes_runtime_and_not_the_other_way_round(
-    bootstrap: ModuleType, machine: Machine, first: str, second: str, is_enough: bool
+    bootstrap: Bootstrap, machine: Machine, first: str, second: str, is_enough: bool
 ) -> None:
     bootstrap.main([first])
     machine.said.clear()
@@ -116,7 +128,7 @@ def test_dev_includes_runtime_and_not_the_other_way_round(
 
 @pytest.mark.parametrize("changed", ["requirements/runtime.lock", "pyproject.toml"])
 def test_a_change_is_installed_into_the_same_environment(
-    bootstrap: ModuleType, machine: Machine, tmp_path: Path, changed: str
+    bootstrap: Bootstrap, machine: Machine, tmp_path: Path, changed: str
 ) -> None:
     bootstrap.main(["runtime"])
     machine.said.clear()
@@ -127,21 +139,19 @@ def test_a_change_is_installed_into_the_same_environment(
 
 
 def test_a_moved_checkout_gets_a_new_environment(
-    bootstrap: ModuleType, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: ModuleType, machine: Machine, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(bootstrap, "ROOT", tmp_path / "old")
     put_checkout(tmp_path / "old")
-    bootstrap.main(["runtime"])
+    Bootstrap(script, tmp_path / "old", machine.run).main(["runtime"])
     machine.said.clear()
     (tmp_path / "old").rename(tmp_path / "new")
-    monkeypatch.setattr(bootstrap, "ROOT", tmp_path / "new")
-    bootstrap.main(["runtime"])
+    Bootstrap(script, tmp_path / "new", machine.run).main(["runtime"])
     assert machine.heard("venv --clear")
 
 
 @pytest.mark.parametrize("lost", ["python", "pip"])
 def test_a_broken_environment_is_made_anew(
-    bootstrap: ModuleType, machine: Machine, tmp_path: Path, lost: str
+    bootstrap: Bootstrap, machine: Machine, tmp_path: Path, lost: str
 ) -> None:
     bootstrap.main(["runtime"])
     machine.said.clear()
@@ -150,7 +160,7 @@ def test_a_broken_environment_is_made_anew(
     assert machine.heard("venv --clear")
 
 
-def test_a_setup_that_failed_is_not_taken_for_done(bootstrap: ModuleType, machine: Machine) -> None:
+def test_a_setup_that_failed_is_not_taken_for_done(bootstrap: Bootstrap, machine: Machine) -> None:
     machine.refuses = lambda words: "--editable" in words
     assert bootstrap.main(["runtime"]) == 1
     machine.refuses = lambda _: False
@@ -161,7 +171,7 @@ def test_a_setup_that_failed_is_not_taken_for_done(bootstrap: ModuleType, machin
 
 @pytest.mark.parametrize("broken", ["installer.lock", "uv pip"])
 def test_pip_takes_over_when_uv_does_not_work(
-    bootstrap: ModuleType, machine: Machine, capsys: pytest.CaptureFixture[str], broken: str
+    bootstrap: Bootstrap, machine: Machine, capsys: pytest.CaptureFixture[str], broken: str
 ) -> None:
     machine.refuses = lambda words: broken in words
     assert bootstrap.main(["dev"]) == 0
@@ -172,7 +182,7 @@ def test_pip_takes_over_when_uv_does_not_work(
 
 
 def test_the_benchmarks_have_an_environment_of_their_own(
-    bootstrap: ModuleType, machine: Machine, tmp_path: Path
+    bootstrap: Bootstrap, machine: Machine, tmp_path: Path
 ) -> None:
     bootstrap.main(["bench"])
     assert (tmp_path / ".venv-bench").is_dir()
@@ -181,66 +191,57 @@ def test_the_benchmarks_have_an_environment_of_their_own(
 
 
 def test_a_wrong_argument_is_answered_with_the_usage(
-    bootstrap: ModuleType, capsys: pytest.CaptureFixture[str]
+    bootstrap: Bootstrap, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bootstrap.main(["everything"]) == 2
     assert "runtime|dev|bench" in capsys.readouterr().err
 
 
 def test_a_failing_command_is_shown_with_its_output(
-    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def make_venv(_: Path) -> None:
-        bootstrap.run([sys.executable, "-c", "print('the disk is on fire'); raise SystemExit(7)"])
+    def fail(_: list[str]) -> None:
+        code = "print('the disk is on fire'); raise SystemExit(7)"
+        script.run_command(tmp_path, [sys.executable, "-c", code])
 
-    monkeypatch.setattr(bootstrap, "make_venv", make_venv)
-    assert bootstrap.main(["runtime"]) == 1
+    put_checkout(tmp_path)
+    assert Bootstrap(script, tmp_path, fail).main(["runtime"]) == 1
     said = capsys.readouterr().err
     assert "ended with 7" in said
     assert "the disk is on fire" in said
 
 
 def test_an_old_python_looks_for_a_newer_one_that_runs(
-    bootstrap: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, code in (("python3.13", 127), ("python3.12", 0)):
         (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert bootstrap.newer_python() == str(tmp_path / "python3.12")
+    assert script.newer_python() == str(tmp_path / "python3.12")
 
 
 def test_an_old_python_alone_is_told_what_is_needed(
-    bootstrap: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    bootstrap: Bootstrap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(bootstrap, "OLDEST", (99, 0))
-    assert bootstrap.main(["runtime"]) == 1
+    assert bootstrap.main(["runtime"], oldest=(99, 0)) == 1
     assert "Python 99.0 or newer is needed" in capsys.readouterr().err
 
 
-class Missing:
-    """A Python of a distribution that packages `venv` apart, and what is at hand to install it."""
-
-    def __init__(
-        self, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tools: set[str], uid: int
-    ) -> None:
-        def import_module(name: str) -> None:
-            raise ModuleNotFoundError(name)
-
-        monkeypatch.setattr(bootstrap, "importlib", SimpleNamespace(import_module=import_module))
-        monkeypatch.setattr(
-            bootstrap.shutil, "which", lambda name: f"/usr/bin/{name}" if name in tools else None
-        )
-        monkeypatch.setattr(bootstrap.os, "geteuid", lambda: uid)
+def lacks_venv(monkeypatch: pytest.MonkeyPatch, tools: set[str], uid: int) -> None:
+    """Be a machine whose Python has `venv` in a package apart, with these tools to install it."""
+    monkeypatch.setitem(sys.modules, "ensurepip", None)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name in tools else None)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)  # the user of the machine, not a matter of the script
 
 
 @pytest.mark.parametrize("is_root", [True, False])
 def test_a_missing_venv_package_is_installed(
-    bootstrap: ModuleType, machine: Machine, monkeypatch: pytest.MonkeyPatch, is_root: bool
+    bootstrap: Bootstrap, machine: Machine, monkeypatch: pytest.MonkeyPatch, is_root: bool
 ) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
-    Missing(bootstrap, monkeypatch, {"apt-get", "sudo"}, 0 if is_root else 1000)
+    lacks_venv(monkeypatch, {"apt-get", "sudo"}, 0 if is_root else 1000)
     assert bootstrap.main(["runtime"]) == 0
     prefix = "env" if is_root else "sudo -n env"
     package = f"python3.{sys.version_info[1]}-venv"
@@ -250,13 +251,13 @@ def test_a_missing_venv_package_is_installed(
 
 @pytest.mark.parametrize("tools", [set(), {"sudo"}, {"apt-get"}], ids=["nothing", "no apt", "no sudo"])
 def test_who_cannot_install_the_venv_package_is_told_its_name(
-    bootstrap: ModuleType,
+    bootstrap: Bootstrap,
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tools: set[str],
 ) -> None:
-    Missing(bootstrap, monkeypatch, tools, 1000)
+    lacks_venv(monkeypatch, tools, 1000)
     assert bootstrap.main(["runtime"]) == 1
     assert machine.said == []
     assert f"Install python3.{sys.version_info[1]}-venv" in capsys.readouterr().err
@@ -265,9 +266,9 @@ def test_who_cannot_install_the_venv_package_is_told_its_name(
 def test_uv_asks_where_pip_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "file:///mirror")
     monkeypatch.delenv("UV_DEFAULT_INDEX", raising=False)
-    assert loaded().uv_environment(sys.executable)["UV_DEFAULT_INDEX"] == "file:///mirror"
+    assert loaded().read_uv_environment(sys.executable)["UV_DEFAULT_INDEX"] == "file:///mirror"
 
 
 def test_uv_does_without_a_cache_where_home_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/nonexistent")
-    assert loaded().uv_environment(sys.executable)["UV_NO_CACHE"] == "1"
+    assert loaded().read_uv_environment(sys.executable)["UV_NO_CACHE"] == "1"
