@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -52,27 +56,28 @@ class Machine:
 
 
 @pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, on a machine that has every tool, for root."""
     spec = importlib.util.spec_from_file_location("servers_script", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "POLICY", tmp_path / "policy-rc.d")
-    monkeypatch.setattr(module, "KEPT_POLICY", tmp_path / "kept")
-    monkeypatch.setattr(module, "PACKAGE_STATE", tmp_path)
-    monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(module.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(module.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # the handlers of this process stay
     return module
 
 
 @pytest.fixture
-def machine(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    machine = Machine(script.POLICY)
-    monkeypatch.setattr(script, "missing", machine.missing)
-    monkeypatch.setattr(script, "apt_get", machine.apt_get(script.InstallFailed))
-    return machine
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "policy-rc.d")
+
+
+@pytest.fixture
+def installer(script: ModuleType, machine: Machine, tmp_path: Path) -> Any:
+    apt_get = machine.apt_get(script.InstallFailed)
+    return script.Installer(tmp_path, machine.policy, apt_get=apt_get, missing=machine.missing)
 
 
 def test_where_all_is_there_nothing_is_done_or_said() -> None:
@@ -85,72 +90,80 @@ def test_where_all_is_there_nothing_is_done_or_said() -> None:
 
 
 def test_what_is_missing_is_installed_once_and_no_service_starts(
-    script: ModuleType, machine: Machine, capsys: pytest.CaptureFixture[str]
+    script: ModuleType, machine: Machine, installer: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.knows = machine.offers
     machine.has = {"postgresql"}
-    assert script.main(["redis", "postgres"]) == 0
+    assert script.main(["redis", "postgres"], installer) == 0
     assert machine.has == machine.offers
     assert machine.allowed == [101]
-    assert not script.POLICY.exists()
+    assert not machine.policy.exists()
     assert "installing redis-server, redis-sentinel with apt-get" in capsys.readouterr().err
-    assert script.main(["redis", "postgres"]) == 0
+    assert script.main(["redis", "postgres"], installer) == 0
     assert machine.said == ["install"]
 
 
-def test_lists_that_are_old_are_fetched(script: ModuleType, machine: Machine) -> None:
-    assert script.main(["redis"]) == 0
+def test_lists_that_are_old_are_fetched(script: ModuleType, machine: Machine, installer: Any) -> None:
+    assert script.main(["redis"], installer) == 0
     assert machine.said == ["install", "update", "install"]
 
 
 @pytest.mark.parametrize("is_link", [False, True])
 def test_the_machines_own_policy_is_back_afterwards_also_after_a_failure(
-    script: ModuleType, machine: Machine, is_link: bool, capsys: pytest.CaptureFixture[str]
+    script: ModuleType,
+    machine: Machine,
+    installer: Any,
+    is_link: bool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if is_link:
-        script.POLICY.symlink_to("/nowhere")
+        machine.policy.symlink_to("/nowhere")
     else:
-        script.POLICY.write_text("#!/bin/sh\nexit 5\n")
-        script.POLICY.chmod(0o755)
+        machine.policy.write_text("#!/bin/sh\nexit 5\n")
+        machine.policy.chmod(0o755)
     machine.offers = set()
-    assert script.main(["redis"]) == 1
+    assert script.main(["redis"], installer) == 1
     assert machine.allowed == [101, 101]
-    assert script.POLICY.is_symlink() is is_link
-    assert is_link or script.POLICY.read_text() == "#!/bin/sh\nexit 5\n"
+    assert machine.policy.is_symlink() is is_link
+    assert is_link or machine.policy.read_text() == "#!/bin/sh\nexit 5\n"
     (line,) = capsys.readouterr().err.splitlines()[1:]
     assert line.startswith("redis is not installed (apt-get install ended with 100")
 
 
 def test_a_run_that_was_killed_leaves_a_policy_that_allows_and_the_next_one_repairs(
-    script: ModuleType, machine: Machine
+    script: ModuleType, machine: Machine, installer: Any
 ) -> None:
-    script.KEPT_POLICY.write_text("#!/bin/sh\nexit 5\n")
+    installer.kept_policy.write_text("#!/bin/sh\nexit 5\n")
     with subprocess.Popen(["true"]) as dead:
         pass
-    script.POLICY.write_text(f"#!/bin/sh\n{script.MARK}\n[ -d /proc/{dead.pid} ] && exit 101\nexit 0\n")
-    script.POLICY.chmod(0o755)
+    machine.policy.write_text(f"#!/bin/sh\n{script.MARK}\n[ -d /proc/{dead.pid} ] && exit 101\nexit 0\n")
+    machine.policy.chmod(0o755)
     assert machine.answer() == 0
-    assert script.main(["redis"]) == 0
-    assert script.POLICY.read_text() == "#!/bin/sh\nexit 5\n"
-    assert not script.KEPT_POLICY.exists()
+    assert script.main(["redis"], installer) == 0
+    assert machine.policy.read_text() == "#!/bin/sh\nexit 5\n"
+    assert not installer.kept_policy.exists()
 
 
-@pytest.mark.usefixtures("machine")
 def test_without_root_and_sudo_one_line_says_what_to_install(
-    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: ModuleType,
+    installer: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(script.os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(script.shutil, "which", lambda name: None if name == "sudo" else name)
-    assert script.main(["redis"]) == 1
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "sudo" else name)
+    assert script.main(["redis"], installer) == 1
     assert capsys.readouterr().err == "redis is not installed (only root can do it, and there is no sudo)\n"
 
 
-@pytest.mark.usefixtures("machine")
 def test_without_apt_one_line_says_so(
-    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: ModuleType,
+    installer: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(script.shutil, "which", lambda _: None)
-    assert script.main(["postgres"]) == 1
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert script.main(["postgres"], installer) == 1
     assert capsys.readouterr().err == "postgres is not installed (there is no apt-get here to do it)\n"
 
 
@@ -159,15 +172,15 @@ def test_names_it_does_not_know_are_refused(script: ModuleType, capsys: pytest.C
     assert "usage: servers.py redis|postgres|faketime" in capsys.readouterr().err
 
 
-def test_two_at_once_install_once(script: ModuleType, machine: Machine) -> None:
+def test_two_at_once_install_once(machine: Machine, installer: Any) -> None:
     machine.knows = machine.offers
-    with script.sole_installer():
-        other = os.open(script.PACKAGE_STATE, os.O_RDONLY)
+    with installer.sole_installer():
+        other = os.open(installer.package_state, os.O_RDONLY)
         with pytest.raises(BlockingIOError):
-            script.fcntl.flock(other, script.fcntl.LOCK_EX | script.fcntl.LOCK_NB)
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.close(other)
         machine.has = set(machine.offers)  # the one who came first is done
-        script.install_as_root(["redis"])
+        installer.install_as_root(["redis"])
     assert machine.said == []
 
 
