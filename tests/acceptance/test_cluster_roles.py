@@ -19,7 +19,7 @@ from tests.acceptance.workshop import (
 )
 
 from smartspider.demo.process import site_process
-from smartspider.demo.task import demo_task
+from smartspider.demo.shop import demo_task
 from smartspider_testing.sites.graph import ChangingGraph, graph_task
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]

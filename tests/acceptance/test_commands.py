@@ -17,7 +17,7 @@ from tests.acceptance.workshop import (
     written_site,
 )
 
-from smartspider.demo import task as expectations
+from smartspider_testing.sites import demo_shop as expectations
 
 pytestmark = pytest.mark.acceptance
 

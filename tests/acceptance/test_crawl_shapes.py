@@ -9,8 +9,8 @@ import pytest
 from tests.acceptance.workshop import Workshop, html, written_site
 
 from smartspider.demo import catalogue, journal
-from smartspider.demo import task as expectations
 from smartspider.demo.process import site_process
+from smartspider_testing.sites import demo_shop as expectations
 
 pytestmark = pytest.mark.acceptance
 

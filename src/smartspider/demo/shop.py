@@ -1,14 +1,16 @@
-"""The demo shop as a web application, and as a process: `python -m smartspider.demo.shop --port 0`."""
+"""The demo shop: its task, a web application and a process (`python -m smartspider.demo.shop --port 0`)."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from importlib.resources import files
 
 from aiohttp import web
 
@@ -27,6 +29,14 @@ FAILED = web.AppKey("failed", set[str])
 """Products whose page has failed once and works from now on."""
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def demo_task(base_url: str) -> dict[str, object]:
+    """Return the task for a shop at `base_url`."""
+    text = files("smartspider.demo").joinpath("tasks/shop.json").read_text(encoding="utf-8")
+    task: dict[str, object] = json.loads(text)
+    task["entry_urls"] = [base_url if base_url.endswith("/") else f"{base_url}/"]
+    return task
 
 
 def create_shop() -> web.Application:

@@ -5,8 +5,8 @@ from hashlib import sha256
 import msgspec
 
 from smartspider.demo import catalogue
-from smartspider.demo.task import EXPECTED_ITEMS, expected_pages
 from smartspider.demo.words import CATEGORIES
+from smartspider_testing.sites.demo_shop import EXPECTED_ITEMS, expected_pages
 
 
 def test_the_catalogue_is_the_same_everywhere_and_every_time() -> None:

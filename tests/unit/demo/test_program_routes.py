@@ -11,8 +11,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from smartspider.demo import catalogue, journal, task
+from smartspider.demo import catalogue, journal
 from smartspider.demo.shop import create_shop
+from smartspider_testing.sites import demo_shop
 
 Client = TestClient[web.Request, web.Application]
 
@@ -41,21 +42,21 @@ def skus(listed: list[dict[str, Any]]) -> list[str]:
 
 async def test_offsets_lead_through_all_goods_and_past_them_to_nothing(client: Client) -> None:
     found: list[str] = []
-    for offset in range(0, task.EXPECTED_ITEMS, 20):
+    for offset in range(0, demo_shop.EXPECTED_ITEMS, 20):
         found += skus((await get(client, f"/api/by-offset?offset={offset}&limit=20"))["items"])
-    assert found == task.expected_skus()
-    assert (await get(client, f"/api/by-offset?offset={task.EXPECTED_ITEMS}"))["items"] == []
+    assert found == demo_shop.expected_skus()
+    assert (await get(client, f"/api/by-offset?offset={demo_shop.EXPECTED_ITEMS}"))["items"] == []
 
 
 async def test_cursors_lead_through_all_goods(client: Client) -> None:
     found: list[str] = []
     path = "/api/by-cursor"
-    for _ in range(task.API_PAGES):
+    for _ in range(demo_shop.API_PAGES):
         listed = await get(client, path)
         found += skus(listed["items"])
         path = f"/api/by-cursor?cursor={listed['meta']['next']}"
     assert listed["meta"]["next"] is None
-    assert found == task.expected_skus()
+    assert found == demo_shop.expected_skus()
 
 
 async def test_link_headers_lead_through_all_goods(client: Client) -> None:
@@ -66,13 +67,13 @@ async def test_link_headers_lead_through_all_goods(client: Client) -> None:
             found += skus(json.loads(await answer.text()))
             more = re.search(r'<\?page=(\d+)>;[^<]*rel="next"', answer.headers["Link"])
         page = more[1] if more else None
-    assert found == task.expected_skus()
+    assert found == demo_shop.expected_skus()
 
 
 async def test_a_search_is_posted_and_goes_on_by_cursor(client: Client) -> None:
     first = await post(client, "/api/search", {"category": "tea"})
     second = await post(client, "/api/search", {"category": "tea", "cursor": first["meta"]["next"]})
-    assert skus(first["items"] + second["items"]) == task.expected_skus("tea")
+    assert skus(first["items"] + second["items"]) == demo_shop.expected_skus("tea")
     assert second["meta"]["next"] is None
 
 
@@ -86,15 +87,15 @@ async def test_graphql_pages_through_a_category(client: Client) -> None:
     asked["variables"] = {"category": "tea", "first": 25, "after": first["pageInfo"]["endCursor"]}
     second = (await post(client, "/graphql", asked))["data"]["products"]
     assert second["pageInfo"] == {"endCursor": None, "hasNextPage": False}
-    assert skus(first["nodes"] + second["nodes"]) == task.expected_skus("tea")
+    assert skus(first["nodes"] + second["nodes"]) == demo_shop.expected_skus("tea")
     assert "errors" in await post(client, "/graphql", {"query": "{ users }"})
 
 
 async def test_a_product_leads_to_its_reviews(client: Client) -> None:
-    sku = task.expected_skus()[3]
+    sku = demo_shop.expected_skus()[3]
     known = await get(client, f"/api/products/{sku}")
     listed = await get(client, known["reviews"]["href"])
-    assert [review["id"] for review in listed["items"]] == task.expected_reviews(sku)
+    assert [review["id"] for review in listed["items"]] == demo_shop.expected_reviews(sku)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +129,13 @@ async def test_the_journal_lists_every_article_newest_first(client: Client) -> N
         async with client.get(f"/journal?page={page}") as answer:
             found += re.findall(r'<h2><a href="(.*?)"', await answer.text())
     assert found == [article.path for article in journal.articles()]
-    assert len(found) == task.EXPECTED_ARTICLES
-    dates = [row["published"] for row in task.expected_articles("http://h/")]
+    assert len(found) == demo_shop.EXPECTED_ARTICLES
+    dates = [row["published"] for row in demo_shop.expected_articles("http://h/")]
     assert dates == sorted(dates, reverse=True)
 
 
 async def test_every_feed_names_every_article(client: Client) -> None:
-    for path in task.FEED_PATHS:
+    for path in demo_shop.FEED_PATHS:
         async with client.get(path) as answer:
             text = await answer.text()
         found = list(dict.fromkeys(re.findall(r"/journal/a-week-with-[\w-]+", text)))
@@ -157,6 +158,6 @@ async def test_a_product_page_tells_machines_what_it_shows(client: Client) -> No
 
 
 async def test_the_table_has_a_row_for_every_category(client: Client) -> None:
-    async with client.get(task.TABLE_PATH) as answer:
+    async with client.get(demo_shop.TABLE_PATH) as answer:
         html = await answer.text()
     assert len(re.findall(r"<tr><td>SP-\d+</td>", html)) == 8

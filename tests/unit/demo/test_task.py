@@ -12,14 +12,13 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from smartspider.core.requests.urls import canonical_url, normal_url
 from smartspider.demo.pages import FORBIDDEN_PATHS
-from smartspider.demo.shop import running_shop
-from smartspider.demo.task import (
+from smartspider.demo.shop import demo_task, running_shop
+from smartspider_testing.sites.demo_shop import (
     EXPECTED_ITEMS,
     EXPECTED_MISSING,
     EXPECTED_REDIRECTS,
     EXPECTED_REFUSED,
     EXPECTED_RETRIES,
-    demo_task,
     expected_pages,
     expected_rows,
 )

@@ -94,7 +94,7 @@ def demo(data: Path | None, output: Path | None, *, as_json: bool) -> int:
     from smartspider.cli.crawl.crawl_task import CrawlOptions, crawl_task
     from smartspider.cli.exit_codes import Exit
     from smartspider.demo.process import site_process
-    from smartspider.demo.task import demo_task
+    from smartspider.demo.shop import demo_task
     from smartspider.installation.data_folder import folder_of
     from smartspider.taskfile.load import parse_task
 

@@ -1,22 +1,10 @@
-"""The demo task, and the results of a correct crawl, computed from the catalogue without crawling."""
+"""The results of a correct crawl of the demo shop, computed from the catalogue without crawling."""
 
 from __future__ import annotations
-
-import json
-from importlib.resources import files
 
 from smartspider.demo import api, catalogue, journal, pages
 from smartspider.demo.catalogue import Product
 from smartspider.demo.words import CATEGORIES
-
-
-def demo_task(base_url: str) -> dict[str, object]:
-    """Return the task for a shop at `base_url`."""
-    text = files("smartspider.demo").joinpath("tasks/shop.json").read_text(encoding="utf-8")
-    task: dict[str, object] = json.loads(text)
-    task["entry_urls"] = [base_url if base_url.endswith("/") else f"{base_url}/"]
-    return task
-
 
 EXPECTED_ITEMS = len(CATEGORIES) * catalogue.PER_CATEGORY
 """Rows of the demo task: one per product."""
@@ -29,13 +17,8 @@ EXPECTED_REDIRECTS = len(catalogue.MOVED_PRODUCTS)
 EXPECTED_RETRIES = len(catalogue.BUSY_PRODUCTS) + len(catalogue.BROKEN_PRODUCTS)
 """Failures that succeed on retry, in a newly started shop."""
 
-API_PATHS = ("/api/products", "/api/by-offset", "/api/by-cursor", "/api/by-link")
-"""Lists of all products as JSON, 20 per page: by page number, by offset and limit, by cursor (`meta.next`),
-and by Link header. `POST /api/search` takes `{q, category, cursor}`, `POST /graphql` takes
-`products(first, after, category)`.
-"""
 API_PAGES = -(-EXPECTED_ITEMS // api.PAGE_SIZE)
-"""Pages of each of these lists."""
+"""Pages of each list of products at `/api`."""
 FEED_PATHS = ("/journal/feed.xml", "/journal/atom.xml", "/journal/feed.json")
 """The journal as RSS, Atom and JSON Feed."""
 EXPECTED_ARTICLES = journal.ARTICLES
