@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from smartspider.backends.sqlite.schema import VERSION as FOLDER_FORMAT
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Extraction, Item
 from smartspider.core.pages.page import Page
@@ -28,6 +30,7 @@ from smartspider.services.plans import find_step
 from smartspider.services.preview.rules import apply_rules, build_task
 from smartspider.store.settle import step_log
 from smartspider.taskfile import entries
+from smartspider.taskfile.model.schedule import Schedule
 
 DOCS = Path(__file__).parents[3] / "docs"
 STEPS = (DOCS / "steps.md").read_text()
@@ -208,3 +211,23 @@ def test_the_numbers_shown_are_the_numbers() -> None:
     for name, wanted in sentences.items():
         text = " ".join((DOCS / name).read_text().split())
         assert [sentence for sentence in wanted if sentence not in text] == []
+
+
+def test_the_format_of_a_data_folder_is_the_one_documented() -> None:
+    text = " ".join((DOCS / "operations.md").read_text().split())
+    assert f"The folder has a format number, {FOLDER_FORMAT} in this version." in text
+
+
+def test_the_extras_documented_are_those_of_the_distribution() -> None:
+    with (DOCS.parent / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    table = (DOCS / "install.md").read_text().partition("| extra |")[2].partition("\n\n")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
+    named = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    assert named == set(extras)
+
+
+def test_every_key_of_a_schedule_is_documented() -> None:
+    section = (DOCS / "tasks.md").read_text().partition("\n## `schedule`\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+    assert named == set(Schedule.model_fields)
