@@ -27,6 +27,7 @@ from smartspider.services.notifications.notifier import BACKOFF_S, Message, Noti
 from smartspider.services.notifications.webhook import WebhookChannel, signature
 from smartspider.services.runs.start import newest_plan
 from smartspider.store.positions import NOTIFICATIONS, StoredPosition
+from smartspider_testing.crashes import SimulatedCrash, crash_at
 
 KEY = "a master key of the tests, long enough"
 OPEN = Settings(allow_private="1", master_key=KEY)
@@ -163,6 +164,24 @@ async def test_a_leader_that_has_seen_all_events_hears_of_the_next(harness: Harn
         assert len(await harness.installation.notifications.find()) == number + 1
         await duty.do(await term_of(harness))
         assert len(await harness.installation.notifications.find()) == number + 1
+
+
+@pytest.mark.parametrize("place", ["notifications.put", "sink.put"])
+async def test_a_crash_while_notifications_are_written_doubles_and_loses_none(
+    harness: Harness, place: str
+) -> None:
+    await harness.task()
+    await harness.installation.notifications.add_target(
+        "webhook", "http://h/", EVERYTHING, task_id=None, actor="ann"
+    )
+    await run_of(harness, failed=2)
+    crash_at(place)
+    with pytest.raises(SimulatedCrash):
+        await tell(harness)
+    position = StoredPosition(harness.installation.database, NOTIFICATIONS, epoch=harness.epoch)
+    assert await position.read() == 0
+    assert [name for name, _ in await tell(harness)] == ["run.failed"]
+    assert await position.read() > 0
 
 
 async def test_an_old_leader_tells_nothing(harness: Harness) -> None:
