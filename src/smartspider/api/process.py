@@ -13,13 +13,12 @@ from smartspider.api.app import create_app
 from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import read_settings
+from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.operations.services import Services
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.wiring import fault_injection
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
-from smartspider.wiring.redaction import build_redactor
 
 SHUTDOWN_S = 2
 """Grace period for open responses at shutdown."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from smartspider.cli.terminal.verbosity import set_verbosity
+from smartspider.cli.terminal.streams import set_verbosity
 
 HELP_OPTIONS = ["-h", "--help"]
 

@@ -12,8 +12,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 from smartspider.cli.exit_codes import Exit, code_of_error
-from smartspider.cli.terminal.streams import safe_streams, sigterm_as_interrupt
-from smartspider.cli.terminal.style import coloured
+from smartspider.cli.terminal.streams import coloured, safe_streams, sigterm_as_interrupt
 from smartspider.core.errors import (
     NotSignedIn,
     Problem,

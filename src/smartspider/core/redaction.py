@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 REDACTED = "[redacted]"
 MIN_CHARS = 4
 """Minimum length of a secret: shorter values would match ordinary text."""
+MIN_PART_CHARS = 6
+"""Shorter parts of a header are ordinary words and are not redacted."""
 MAX_DEPTH = 12
 MAX_VALUES = 5_000
 """Maximum number of known encodings; the oldest are dropped."""
@@ -109,6 +111,22 @@ class Redactor:
             longest_first = sorted(self._values, key=lambda form: (-len(form), form))
             self._exact = re.compile("|".join(map(re.escape, longest_first)))
 
+    def add_url(self, url: str) -> None:
+        """Register the password in a URL."""
+        try:
+            password = urlsplit(url).password
+        except ValueError:  # not a URL, but it may contain a password
+            password = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
+            self.add(url)
+        if password:
+            self.add(password, unquote(password))
+
+    def add_headers(self, headers: Iterable[tuple[str, str]]) -> None:
+        """Register the values of headers with secret names, and the parts of these values."""
+        for name, value in headers:
+            if is_secret_name(name):
+                self.add(value, *(part for part in _parts(value) if len(part) >= MIN_PART_CHARS))
+
     def text(self, text: str) -> str:
         """Return text with secrets redacted."""
         if len(text) > MAX_CHARS:
@@ -147,6 +165,12 @@ class Redactor:
         if value in (None, "", b"") or isinstance(value, bool):
             return value
         return REDACTED if is_secret_name(name) else self.value(value, depth + 1)
+
+
+def _parts(value: str) -> list[str]:
+    """`Bearer x` → x; `a=x; b=y` → x, y."""
+    words = [piece.strip().rpartition(" ")[2] for piece in value.split(";")]
+    return [word for piece in words for word in (piece, piece.partition("=")[2])]
 
 
 def _encodings(value: str) -> set[str]:

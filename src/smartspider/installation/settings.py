@@ -14,6 +14,7 @@ import msgspec
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.rate_limits import RateLimit
+from smartspider.core.redaction import Redactor
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.dedup.url_filter import FilterMode
 from smartspider.installation import setting_parsers as parse
@@ -211,3 +212,13 @@ def _read_dotenv(path: Path) -> dict[str, str]:
         if is_assignment and name.startswith(PREFIX):
             values[name.strip()] = value.strip().strip("'\"")
     return values
+
+
+def build_redactor(settings: Settings) -> Redactor:
+    """Build a redactor with the secrets of the installation."""
+    redactor = Redactor((settings.admin_token, settings.master_key))
+    if settings.mail is not None:
+        redactor.add(settings.mail.password)
+    for url in (settings.proxy, settings.store_url, settings.frontier_url):
+        redactor.add_url(url)
+    return redactor

@@ -11,11 +11,10 @@ import msgspec
 
 from smartspider.backends.cluster_ledger import ClusterLedger
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.health import PostgresHealth
 from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.backends.postgres.schema import prepare
-from smartspider.backends.postgres.store import PostgresStore
+from smartspider.backends.postgres.store import PostgresHealth, PostgresStore
 from smartspider.backends.postgres.workers import (
     PostgresLeadership,
     PostgresMembership,

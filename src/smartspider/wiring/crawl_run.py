@@ -13,10 +13,10 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.data_folder import DataFolder
+from smartspider.installation.settings import build_redactor
 from smartspider.telemetry.log_files import EventLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.processes.worker_process import run_command
-from smartspider.wiring.redaction import build_redactor
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
 POLL_S = 0.1

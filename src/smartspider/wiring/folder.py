@@ -9,11 +9,10 @@ from pathlib import Path
 from smartspider.backends.sqlite.database import FILE, SqliteDatabase, connect
 from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier, SqlitePermits, SqliteReplay
-from smartspider.backends.sqlite.health import SqliteHealth
 from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.move_marker import folder_moved, read_marker
 from smartspider.backends.sqlite.schema import prepare
-from smartspider.backends.sqlite.store import SqliteStore
+from smartspider.backends.sqlite.store import SqliteHealth, SqliteStore
 from smartspider.backends.sqlite.worker_locks import sqlite_workers
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock

@@ -41,7 +41,6 @@ from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available, resolve
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
 from smartspider.wiring.dedup import ProcessDedup
-from smartspider.wiring.redaction import add_secrets
 
 
 def choose_proxy(settings: Settings) -> ChooseProxy | None:
@@ -85,7 +84,8 @@ class JobFactory(msgspec.Struct, frozen=True):
         settings, clock = self.installation.settings, self.installation.clock
         compiled = compile_plan(plan)
         if self.redactor is not None:
-            add_secrets(self.redactor, plan)
+            entry_headers = (header for entry in plan.entries for header in entry.extras.headers)
+            self.redactor.add_headers((*plan.fetch.headers, *entry_headers))
         new_transport = resolve(TRANSPORT, plan.fetch.mode)
         context = TransportContext(clock, policy, choose_proxy(settings))
         async with new_transport(plan.fetch, context) as transport:

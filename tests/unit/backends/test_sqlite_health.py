@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smartspider.backends.sqlite.health import SqliteHealth
+from smartspider.backends.sqlite.store import SqliteHealth
 from smartspider.core.errors import StoreFull
 from smartspider_testing.backends.sqlite import SqliteBackend
 

@@ -16,7 +16,7 @@ from smartspider.api import problems as default_hints
 from smartspider.cli.commands import COMMANDS, SECTIONS
 from smartspider.cli.main import hint_of, main
 from smartspider.cli.terminal.output import print_message
-from smartspider.cli.terminal.verbosity import printed_log_level
+from smartspider.cli.terminal.streams import printed_log_level
 from smartspider.core import errors
 
 Command = Callable[..., int]

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.backends.sqlite.frontier import SqlitePermits, SqliteReplay
-from smartspider.backends.sqlite.health import SqliteHealth
+from smartspider.backends.sqlite.store import SqliteHealth
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.extraction import Item
 from smartspider.core.schedules import ScheduleRecord

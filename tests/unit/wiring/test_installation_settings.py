@@ -8,8 +8,7 @@ import pytest
 
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.redaction import REDACTED
-from smartspider.installation.settings import Settings, read_settings
-from smartspider.wiring.redaction import build_redactor
+from smartspider.installation.settings import Settings, build_redactor, read_settings
 
 
 def read(folder: Path, dotenv: str = "", **environment: str) -> Settings:

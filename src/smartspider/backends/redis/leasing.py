@@ -9,9 +9,8 @@ import msgspec
 
 from smartspider.backends.redis.calls import ids
 from smartspider.backends.redis.shards import Call, Shards
-from smartspider.backends.weighted_turns import WeightedTurns
 from smartspider.core.errors import SmartSpiderError
-from smartspider.core.frontier.lease import FencingToken, SendWindow
+from smartspider.core.frontier.lease import FencingToken, SendWindow, WeightedTurns
 from smartspider.core.runs.run import HTTP_ONLY, encode_capabilities, run_of
 from smartspider.interfaces.clock import Clock
 

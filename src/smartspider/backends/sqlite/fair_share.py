@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from smartspider.backends.sqlite import queue
-from smartspider.backends.weighted_turns import WeightedTurns
+from smartspider.core.frontier.lease import WeightedTurns
 from smartspider.store.database import Connection, rows
 
 SQL = queue.SQL

@@ -13,9 +13,8 @@ from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.backends.sqlite.fair_share import RunShare, share_out
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
-from smartspider.backends.weighted_turns import WeightedTurns
 from smartspider.core.events import LeasesReturned
-from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow
+from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow, WeightedTurns
 from smartspider.core.runs.run import HTTP_ONLY, LEASES_IN, decode_capabilities
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store import events

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.terminal.output import count, join_names
-from smartspider.cli.terminal.style import coloured_state
+from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run

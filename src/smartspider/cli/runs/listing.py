@@ -11,7 +11,7 @@ import msgspec
 
 from smartspider.cli.target import Target, collect, local_installation, with_target
 from smartspider.cli.terminal.output import print_line, print_message, printed
-from smartspider.cli.terminal.style import coloured_state
+from smartspider.cli.terminal.streams import coloured_state
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from smartspider.cli.terminal.output import print_message
-from smartspider.cli.terminal.verbosity import is_quiet, printed_log_level
+from smartspider.cli.terminal.streams import is_quiet, printed_log_level
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from smartspider.cli.terminal.output import count
-from smartspider.cli.terminal.style import coloured_state
+from smartspider.cli.terminal.streams import coloured_state
 
 if TYPE_CHECKING:
     from smartspider.views.runs import MetricsView, ReceiptView, RunView

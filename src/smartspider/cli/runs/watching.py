@@ -14,7 +14,7 @@ from smartspider.cli.exit_codes import Exit, code_of_state
 from smartspider.cli.runs.progress import LINE_S, PageRate, ProgressCounts, progress_bar, progress_line
 from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.terminal.output import print_json_line, print_message
-from smartspider.cli.terminal.style import coloured_state
+from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import Forbidden, NotFound
 from smartspider.core.runs.run import GUARD
 from smartspider.views.runs import LiveEvent

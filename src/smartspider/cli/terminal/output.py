@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from smartspider.cli.exit_codes import Exit
-from smartspider.cli.terminal.verbosity import is_quiet
+from smartspider.cli.terminal.streams import is_quiet
 from smartspider.core.errors import NotAllowed, RequestInvalid
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Standard streams that stay usable when they are closed early, so that output never stops the work."""
+"""Standard streams that stay usable when they are closed early; their colours, and how much is printed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
 from smartspider.core.errors import StoreUnavailable
@@ -94,3 +95,55 @@ def sigterm_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+STATE_COLOURS = {
+    "running": "cyan",
+    "queued": "cyan",
+    "paused": "yellow",
+    "stopping": "yellow",
+    "stopped": "yellow",
+    "cancelled": "yellow",
+    "completed": "green",
+    "failed": "red",
+}
+_CODES = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Return True if a stream shows colours: a terminal, unless NO_COLOR is set; or FORCE_COLOR is set."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def coloured(text: str, colour: str | None, stream: TextIO) -> str:
+    """Return the text in a colour if the stream shows colours."""
+    code = _CODES.get(colour or "")
+    return text if code is None or not has_colour(stream) else f"\x1b[{code}m{text}\x1b[0m"
+
+
+def coloured_state(state: str, stream: TextIO, *, width: int = 0) -> str:
+    """Return the state of a run in its colour, padded to a width."""
+    return coloured(f"{state:<{width}}", STATE_COLOURS.get(state), stream)
+
+
+_VERBOSITY: ContextVar[int] = ContextVar("verbosity", default=0)
+
+
+def set_verbosity(level: int) -> None:
+    """Set the verbosity of the rest of the command: -1 quiet, 0 normal, 1 verbose, 2 and more debug."""
+    _VERBOSITY.set(level)
+
+
+def is_quiet() -> bool:
+    """Return True if only errors are printed to standard error."""
+    return _VERBOSITY.get() < 0
+
+
+def printed_log_level() -> str | None:
+    """Return the minimum level of log lines to print, or None."""
+    level = _VERBOSITY.get()
+    return None if level <= 0 else "info" if level == 1 else "debug"

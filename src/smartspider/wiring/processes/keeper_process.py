@@ -19,7 +19,7 @@ from pathlib import Path
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import read_settings
+from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.keeper.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.duties import build_duties
 from smartspider.keeper.keeper import TERM_S, Keeper
@@ -28,7 +28,6 @@ from smartspider.wiring.dedup import filter_location, open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
-from smartspider.wiring.redaction import build_redactor
 
 
 def keeper_command(data: Path) -> list[str]:

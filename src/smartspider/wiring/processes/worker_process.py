@@ -22,7 +22,7 @@ from smartspider.engine.outage import OutageRetry
 from smartspider.engine.runtime import tune_process
 from smartspider.engine.worker import Worker
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import read_settings
+from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.services.plans import run_plan
 from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
@@ -31,7 +31,6 @@ from smartspider.wiring.dedup import open_dedup, open_run_dedup
 from smartspider.wiring.folder import open_folder
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
-from smartspider.wiring.redaction import build_redactor
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker, run_worker
 
 

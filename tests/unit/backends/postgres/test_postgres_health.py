@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from smartspider.backends.postgres.database import PostgresDatabase
-from smartspider.backends.postgres.health import TIMEOUT_S, PostgresHealth
+from smartspider.backends.postgres.store import TIMEOUT_S, PostgresHealth
 from smartspider.core.errors import StoreUnavailable
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
