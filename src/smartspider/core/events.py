@@ -105,6 +105,16 @@ class LinksDropped(Event, frozen=True):
     count: int
 
 
+class UrlsLeftOut(Event, frozen=True):
+    """Links that became no request, or requests that were skipped, for the same reason."""
+
+    name: ClassVar[str] = "urls.left_out"
+    level: ClassVar[str] = "debug"
+    code: str
+    """A code of `core/requests/refusal.py`."""
+    count: int
+
+
 class FieldsDropped(Event, frozen=True):
     """Fields carried by links of a page were dropped because they were too large."""
 

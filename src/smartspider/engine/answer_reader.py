@@ -14,10 +14,11 @@ from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.core.errors import NotReadable, TooManyRedirects
 from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.frontier.verdict import Close, Validators
-from smartspider.core.pages.extraction import Extraction, Item
+from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Item
 from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
 from smartspider.core.pages.rules import DateCutoff
 from smartspider.core.requests.recrawl import PageVersion, page_version
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
@@ -25,6 +26,9 @@ from smartspider.engine.processor import Reader
 from smartspider.engine.retry_or_close import Reading
 from smartspider.interfaces.event_bus import EventBus
 from smartspider.interfaces.extractor import Extractor, Pipeline
+
+HEADER_NOFOLLOW = Refusal("nofollow", "nofollow: the page says so (X-Robots-Tag)")
+TOO_OLD = Refusal("stop_when", "stop_when.older_than: all dated items of the page are older")
 
 
 class AnswerReader:
@@ -74,6 +78,8 @@ class AnswerReader:
             counts=extraction.counts,
             validators=validators_of(self._plan, page, request, extraction.items),
             landed=landed,
+            left_out=list(found.left_out.values()),
+            links_dropped=max(extraction.links_dropped - LINKS_OVERFLOW, 0),
         )
         return Reading(page, close, found)
 
@@ -90,14 +96,14 @@ class AnswerReader:
             self._bus.publish(ItemsRejected(*where, len(extraction.rejected), extraction.rejected[0].reason))
 
     def _find_children(self, page: Page, request: Request, extraction: Extraction) -> ChildRequests:
-        """Return the child requests, without those that robots directives or a date cutoff exclude."""
+        """Return the child requests; links that robots directives or a date cutoff exclude are left out."""
         page_plan = self._plan.pages.get(request.page)
         is_rules = page_plan is None or page_plan.kind == "rules"
         if is_rules and self._plan.politeness.obey_robots and header_forbids_follow(page.headers):
-            return ChildRequests([], [])
+            extraction = msgspec.structs.replace(extraction, refusal=HEADER_NOFOLLOW)
         older = None if page_plan is None else page_plan.stop_when.older_than
         if older is not None and is_list_too_old(extraction, older, page.fetched_at):
-            extraction = without_next_pages(extraction)
+            extraction = refuse_next_pages(extraction, TOO_OLD)
         return self._links.children(extraction, request)
 
     def _landed(self, page: Page, request: Request) -> Request | None:
@@ -111,7 +117,8 @@ class AnswerReader:
         """Close a redirect that was not followed: its target becomes a request of its own, or is refused."""
         refusal = self._links.redirect_refusal(target, request)
         if refusal is not None:
-            return Close("skipped", f"redirected to {target}: {refusal}", page.status)
+            reason = f"redirected to {target}: {refusal.detail}"
+            return Close("skipped", reason, page.status, code=refusal.code)
         hops = int(request.extras.meta.get("redirects", 0)) + 1
         if hops > self._plan.fetch.max_redirects:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
@@ -157,9 +164,12 @@ def validators_of(plan: Plan, page: Page, request: Request, items: list[Item]) -
     return Validators(content, page_version(page.headers) if is_asked_for else PageVersion())
 
 
-def without_next_pages(extraction: Extraction) -> Extraction:
-    """Return the extraction without its links to next pages."""
-    links = [link for link in extraction.links if not link.is_pagination]
+def refuse_next_pages(extraction: Extraction, refusal: Refusal) -> Extraction:
+    """Return the extraction with its links to next pages refused."""
+    links = [
+        msgspec.structs.replace(link, refusal=refusal) if link.is_pagination else link
+        for link in extraction.links
+    ]
     return msgspec.structs.replace(extraction, links=links)
 
 

@@ -9,16 +9,18 @@ import msgspec
 
 from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.rules import OWN_PAGE, ROBOTS_PAGE
+from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.requests.request import DEFAULT_PAGE, NO_EXTRAS, Extras, Request, fingerprint
-from smartspider.core.requests.scope import pattern_refusal, url_refusal
+from smartspider.core.requests.scope import out_of_scope, pattern_refusal, url_refusal
 from smartspider.core.requests.urls import canonical_url, host_of, normal_url, origin_of
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup.memory import RecentSet
+from smartspider.engine.link_keys import UNKEYED, LinkBase, LinkKey, link_bytes
 
-LinkKey = tuple[str, str, str]
-_UNKEYED: LinkKey = ("", "", "")
 LINKS_BYTES = 32_000_000
-"""Memory for remembered links, for stored and for refused ones."""
+"""Memory for remembered links: half of it for stored ones, the rest for links that were left out."""
+ROBOTS = Refusal("robots", "robots: disallowed")
+NOT_HTTP = Refusal("not_http", "not an http or https URL")
 RobotsCheck = Callable[[str], bool | None]
 """Returns whether robots.txt allows a URL; None if that robots.txt is not known yet."""
 
@@ -33,11 +35,17 @@ class ChildRequests(msgspec.Struct):
     """All children, known ones included; filled if later runs send conditional requests."""
     next_pages: list[Request] = []
     """Next pages that are added only if an item of this page is new; not among `children`."""
+    left_out: dict[bytes, LeftOutLink] = {}
+    """Links that become no request and were not reported before, by fingerprint."""
+    refused: list[LinkKey] = []
+    """The keys of those that are refused on every page."""
+    reported: list[LinkKey] = []
+    """The keys of those that another page may lead to."""
 
     def add(self, child: Request, key: LinkKey) -> None:
         """Add a child and the link it came from."""
         self.children.append(child)
-        if key is not _UNKEYED:
+        if key is not UNKEYED:
             self.keys.append(key)
 
 
@@ -52,12 +60,15 @@ class _Target(NamedTuple):
 class _Refused(NamedTuple):
     """The reason why a link is not followed. `is_lasting`: the same link is refused on every page."""
 
-    reason: str
+    refusal: Refusal
+    url: str | None = None
     is_lasting: bool = False
 
 
 class LinkFilter:
-    """Decides which links of a run's pages become requests. Remembers stored and refused links."""
+    """Decides which links of a run's pages become requests. Remembers stored links, and refused ones so that
+    each is reported once.
+    """
 
     def __init__(self, plan: Plan, robots: RobotsCheck, known: RecentSet[bytes] | None = None) -> None:
         self._plan = plan
@@ -66,8 +77,9 @@ class LinkFilter:
         self._needs_history = plan.recrawl.needs_history
         self._keeps_all = plan.recrawl.conditional
         self._ends_when_seen = frozenset(name for name, page in plan.pages.items() if page.stop_when.seen)
-        self._stored: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 2, _link_bytes)
-        self._refused: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 2, _link_bytes)
+        self._stored: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 2, link_bytes)
+        self._refused: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 4, link_bytes)
+        self._reported: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 4, link_bytes)
         self._known: RecentSet[bytes] = RecentSet() if known is None else known
         self._hits = self._misses = 0
 
@@ -78,14 +90,18 @@ class LinkFilter:
             self._refused.clear()
 
     def remember(self, found: ChildRequests) -> None:
-        """Remember committed children as known."""
+        """Remember committed children as known, and committed refusals as reported."""
         self._stored.update(found.keys)
         self._known.update([child.fingerprint for child in found.children])
+        self._refused.update(found.refused)
+        self._reported.update(found.reported)
 
     def forget(self) -> None:
         """Forget all known links: committed rows may be lost."""
         self._stored.clear()
         self._known.clear()
+        self._refused.clear()
+        self._reported.clear()
 
     def take_counts(self) -> tuple[int, int]:
         """Return the hits and misses since the last call."""
@@ -94,10 +110,10 @@ class LinkFilter:
         return counts
 
     def children(self, extraction: Extraction, request: Request) -> ChildRequests:
-        """Return requests for links that are in scope and not known."""
+        """Return requests for links that are in scope and not known, and the links that are left out."""
         found = ChildRequests([], [])
         base = extraction.base
-        link_base = _LinkBase(base)
+        link_base = LinkBase(base)
         fresh: set[bytes] = set()
         next_pages: set[bytes] = set()
         for link in extraction.links:
@@ -107,9 +123,13 @@ class LinkFilter:
             if key in self._stored and not self._keeps_all and not is_next:
                 found.duplicates += 1
                 continue
-            child = None if key in self._refused else self._child(link, extras, request, base, key)
-            if child is None:
+            if self._is_reported(link, key, extraction.refusal):
                 continue
+            target = self._target(link, request, extraction)
+            if isinstance(target, _Refused):
+                self._leave_out(found, link, extras, key, target, base)
+                continue
+            child = _child(link, extras, request, target)
             identity = child.fingerprint
             if self._keeps_all:
                 found.links.append(child)
@@ -124,34 +144,55 @@ class LinkFilter:
                 found.next_pages.append(child)
             else:
                 found.add(child, key)
+        for identity in found.left_out.keys() & fresh:
+            del found.left_out[identity]
         self._hits += found.duplicates
         self._misses += len(fresh)
         return _mark_next_pages(found, next_pages) if next_pages else found
 
-    def refusal_of(self, link: Link, request: Request, base: str) -> str | None:
-        """Return why a link is not followed, or None."""
-        target = self._resolve(link, request, base)
-        return target.reason if isinstance(target, _Refused) else None
+    def refusal_of(self, link: Link, request: Request, extraction: Extraction) -> Refusal | None:
+        """Return why a link of a page is not followed, or None."""
+        target = self._target(link, request, extraction)
+        return target.refusal if isinstance(target, _Refused) else None
 
-    def _child(self, link: Link, extras: Extras, request: Request, base: str, key: LinkKey) -> Request | None:
-        target = self._resolve(link, request, base)
-        if isinstance(target, _Refused):
-            if target.is_lasting and not self._scope.same_host and link.depth is None and key is not _UNKEYED:
-                self._refused.add(
-                    key
-                )  # with `same_host` it depends on the page, which is not part of the key
-            return None
-        url, canonical, depth = target
-        if extras is NO_EXTRAS:
-            is_sitemap = link.depth is not None and link.page.startswith(OWN_PAGE)
-            identity = fingerprint(canonical)
-            return Request(url, identity, link.page, link.priority, depth, is_next_page=is_sitemap)
-        if link.is_pagination and origin_of(url) != origin_of(request.url):
-            extras = msgspec.structs.replace(
-                extras, headers=()
-            )  # they may hold credentials for the original origin
+    def _is_reported(self, link: Link, key: LinkKey, page_refusal: Refusal | None) -> bool:
+        """Return whether a link is refused again, for a reason that needs no look at its URL. Next pages are
+        always reported: they may have been reported as a plain link.
+        """
+        if self._keeps_all or link.is_pagination:
+            return False
+        if key in self._refused:
+            return True
+        return (link.refusal is not None or page_refusal is not None) and key in self._reported
+
+    def _leave_out(  # noqa: PLR0917 - the parts of one link, not options
+        self, found: ChildRequests, link: Link, extras: Extras, key: LinkKey, refused: _Refused, base: str
+    ) -> None:
+        """Add a refused link to those left out, unless it was reported or its request is known."""
+        if key in self._reported and not self._keeps_all and not link.is_pagination:
+            return
+        url = refused.url or normal_url(link.href, base)
+        if url is None:
+            url = canonical = link.href.encode(errors="replace").decode()
+        else:
+            canonical = canonical_url(url, self._plan.canonical)
         identity = fingerprint(canonical, method=extras.method, body=extras.body)
-        return Request(url, identity, link.page, link.priority, depth, extras=extras)
+        if identity not in self._known or self._keeps_all:
+            left_out = LeftOutLink(identity, url, refused.refusal, link.is_pagination)
+            found.left_out.setdefault(identity, left_out)
+        if key is not UNKEYED:
+            # With `same_host` a refusal depends on the page, which is not part of the key.
+            is_lasting = refused.is_lasting and not self._scope.same_host and link.depth is None
+            (found.refused if is_lasting else found.reported).append(key)
+
+    def _target(self, link: Link, request: Request, extraction: Extraction) -> _Target | _Refused:
+        """Return the target of a link, or why it is not followed: by the task, then by its page."""
+        target = self._resolve(link, request, extraction.base)
+        if isinstance(target, _Target):
+            refusal = link.refusal or extraction.refusal
+            if refusal is not None:
+                return _Refused(refusal, target.url)
+        return target
 
     def _resolve(self, link: Link, request: Request, base: str) -> _Target | _Refused:
         """Return the target of a link, or why it is not followed."""
@@ -159,10 +200,10 @@ class LinkFilter:
         if depth is None:
             depth = request.depth if link.is_pagination else request.depth + 1
             if self._is_too_deep(depth, link):
-                return _Refused(f"limit: depth {depth} is too deep")
+                return _Refused(Refusal("depth", f"limit: depth {depth} is too deep"))
         url = normal_url(link.href, base)
         if url is None:
-            return _Refused("not an http or https URL")
+            return _Refused(NOT_HTTP, is_lasting=True)
         canonical = canonical_url(url, self._plan.canonical)
         refusal = (
             self._refusal(url, canonical, request.host)
@@ -170,11 +211,11 @@ class LinkFilter:
             else self._listed_refusal(url, canonical, link, request)
         )
         if refusal is not None:
-            return _Refused(refusal, is_lasting=True)
+            return _Refused(refusal, url, is_lasting=True)
         pattern = pattern_refusal(canonical, link.allow, link.deny)
-        return _Target(url, canonical, depth) if pattern is None else _Refused(pattern)
+        return _Target(url, canonical, depth) if pattern is None else _Refused(pattern, url)
 
-    def _listed_refusal(self, url: str, canonical: str, link: Link, request: Request) -> str | None:
+    def _listed_refusal(self, url: str, canonical: str, link: Link, request: Request) -> Refusal | None:
         """Return why an entry of a sitemap or robots.txt is refused, or None.
 
         A sitemap may be on another host if robots.txt lists it, or on the host of its index. The host of a
@@ -184,7 +225,7 @@ class LinkFilter:
             return self._refusal(url, canonical, None)
         host = host_of(url)
         if request.page != ROBOTS_PAGE and host != request.host and not self._scope.includes_host(host):
-            return f"scope: host {host} is not in the task's scope"
+            return out_of_scope(host)
         return self._plan.traps.refusal(url)
 
     def _is_too_deep(self, depth: int, link: Link) -> bool:
@@ -193,13 +234,13 @@ class LinkFilter:
             link.max_depth is not None and depth > link.max_depth
         )
 
-    def _refusal(self, url: str, canonical: str, parent_host: str | None) -> str | None:
-        reason = url_refusal(self._scope, self._plan.traps, url, canonical, parent_host)
-        if reason is None and self._robots(url) is False:
-            return "robots: disallowed"
-        return reason
+    def _refusal(self, url: str, canonical: str, parent_host: str | None) -> Refusal | None:
+        refusal = url_refusal(self._scope, self._plan.traps, url, canonical, parent_host)
+        if refusal is None and self._robots(url) is False:
+            return ROBOTS
+        return refusal
 
-    def redirect_refusal(self, url: str, request: Request) -> str | None:
+    def redirect_refusal(self, url: str, request: Request) -> Refusal | None:
         """Return why a redirect to a URL is refused, or None. The target of an entry joins the scope."""
         if request.page.startswith(OWN_PAGE):
             return self._plan.traps.refusal(url)
@@ -210,32 +251,20 @@ class LinkFilter:
         return self._refusal(url, canonical, request.host)
 
 
-def _link_bytes(key: LinkKey) -> int:
-    """Return the memory of a key; all but its href is shared between keys of a page."""
-    return 200 + len(key[1])
-
-
-class _LinkBase:
-    """The base that links of a page are relative to: the same href from the same base means the same URL."""
-
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._origin = origin_of(base)
-        self._folder = base.rpartition("/")[0]
-
-    def key_of(self, link: Link, extras: Extras) -> LinkKey:
-        """Return the key of a plain link; other requests are known by their fingerprint only."""
-        if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
-            return _UNKEYED
-        return self._anchor(link.href), link.href, link.page
-
-    def _anchor(self, href: str) -> str:
-        first = href[:1]
-        if first == "/":
-            return self._origin
-        if first in "?#" or first <= " " or (":" in href and "://" not in href[:8]):
-            return self._base  # relative to the page, not to its folder (also `http:?page=2`)
-        return self._folder
+def _child(link: Link, extras: Extras, request: Request, target: _Target) -> Request:
+    """Return the request of a link."""
+    url, canonical, depth = target
+    if extras is NO_EXTRAS:
+        is_sitemap = link.depth is not None and link.page.startswith(OWN_PAGE)
+        identity = fingerprint(canonical)
+        is_next_page = link.is_pagination or is_sitemap
+        return Request(url, identity, link.page, link.priority, depth, is_next_page=is_next_page)
+    if link.is_pagination and origin_of(url) != origin_of(request.url):
+        extras = msgspec.structs.replace(extras, headers=())  # they may hold credentials for the first origin
+    identity = fingerprint(canonical, method=extras.method, body=extras.body)
+    return Request(
+        url, identity, link.page, link.priority, depth, extras=extras, is_next_page=link.is_pagination
+    )
 
 
 def _mark_next_pages(found: ChildRequests, next_pages: set[bytes]) -> ChildRequests:

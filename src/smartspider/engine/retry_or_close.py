@@ -11,6 +11,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, News, RetryLater, Verdict
 from smartspider.core.pages.page import Page, retry_after_s
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
+from smartspider.core.requests.refusal import RefusalCode
 from smartspider.core.runs.plan import RetryPolicy
 from smartspider.engine.link_filter import ChildRequests
 
@@ -37,6 +38,8 @@ class Reaction(NamedTuple):
     blames_host: bool = False
     slows_down: bool = False
     hold_s: float | None = None
+    code: RefusalCode = "other"
+    """Why a request is skipped."""
 
 
 REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
@@ -51,8 +54,8 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.BadEncoding: Reaction("dead"),
     errors.TooManyRedirects: Reaction("dead"),
     errors.BadRedirect: Reaction("dead"),
-    errors.PrivateAddress: Reaction("skipped"),
-    errors.RobotsDisallowed: Reaction("skipped"),
+    errors.PrivateAddress: Reaction("skipped", code="private_address"),
+    errors.RobotsDisallowed: Reaction("skipped", code="robots"),
     errors.NotReadable: Reaction("broken"),
     errors.FetchFailed: Reaction("dead"),
 }
@@ -102,7 +105,7 @@ def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy,
     if reaction.blames_host or reaction.slows_down or reaction.hold_s is not None:
         news = HostNews(reaction.blames_host, reaction.slows_down, reaction.hold_s, reason)
     if reaction.ends is not None:
-        return _judgement(Close(reaction.ends, reason), news)
+        return _judgement(Close(reaction.ends, reason, code=reaction.code), news)
     return _judgement(_retry(lease, reason, policy, chance, hold_s=reaction.hold_s, status=None), news)
 
 

@@ -58,6 +58,7 @@ class PageReader:
             found.dropped,
             carries_dropped=found.carries_dropped,
             unemitted=[] if self._emits else items,
+            refusal=found.refusal,
         )
 
     def _for_xml(self) -> PageRules:

@@ -8,6 +8,7 @@ import msgspec
 
 from smartspider.core.errors import TooManyRedirects
 from smartspider.core.pages.page import REDIRECTS, Page, redirect_target
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request
 from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.interfaces.fetcher import Fetcher, Permit
@@ -18,7 +19,7 @@ MAX_REVISITS = 2
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
-Refuse = Callable[[str, Request], str | None]
+Refuse = Callable[[str, Request], Refusal | None]
 """Returns why a redirect to a URL is refused, or None."""
 
 

@@ -84,7 +84,7 @@ async def explain(
         host = host_of(target.normal)
         visited = [host] if await diagnostics.has_visited(run.id, host) else []
         refusal = url_refusal(plan.scope.with_hosts(visited), plan.traps, target.normal, target.canonical)
-        scope = ScopeView(refusal is None, refusal or "inside the scope of the task")
+        scope = ScopeView(refusal is None, refusal.detail if refusal else "inside the scope of the task")
     request = found[0] if found else None
     return ExplanationView(
         url=without_userinfo(target.normal),

@@ -50,6 +50,19 @@ class MetricStore:
         return await self._db.read(lambda connection: _gauges(connection, self._db.now()))
 
 
+LEFT_OUT = "smartspider_left_out_total"
+
+
+def left_out_key(code: str) -> MetricKey:
+    """Return the key of the counter of what was left out for a reason."""
+    return LEFT_OUT, (("reason", code),)
+
+
+def add(connection: Connection, deltas: Mapping[MetricKey, float]) -> None:
+    """Add to counters inside a transaction."""
+    _add(connection, _encoded(deltas), MAX_KEYS)
+
+
 def _add_known(connection: Connection, added: dict[tuple[str, str], float]) -> bool:
     """Add to counters if all of them exist."""
     if len(_known(connection, added)) < len(added):

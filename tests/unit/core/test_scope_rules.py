@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.scope import TrapGuards, UrlScope, is_within, pattern_refusal
 
 HOSTS = UrlScope(hosts=frozenset({"shop.example"}))
 DOMAINS = UrlScope(hosts=frozenset({"shop.example"}), domains=frozenset({"good.example"}))
 
 
-def refusal(scope: UrlScope, url: str, parent: str | None = None) -> str | None:
-    return scope.refusal(url, url.split("/")[2], parent)
+def refusal(scope: UrlScope, url: str, parent: str | None = None) -> tuple[str, str] | None:
+    found = scope.refusal(url, url.split("/")[2], parent)
+    return found and (found.code, found.detail)
 
 
 def test_by_default_only_the_hosts_of_the_entries_are_inside() -> None:
     assert refusal(HOSTS, "http://shop.example/a") is None
     assert refusal(HOSTS, "http://www.shop.example/a") == (
-        "scope: host www.shop.example is not in the task's scope"
+        "scope_host",
+        "scope: host www.shop.example is not in the task's scope",
     )
     assert refusal(UrlScope(), "http://shop.example/") is not None
 
@@ -48,8 +51,9 @@ def test_deny_beats_allow_and_both_are_searched_anywhere_in_the_url() -> None:
     scope = UrlScope(hosts=frozenset({"h"}), allow=("/item/", r"page=\d+$"), deny=("private",))
     assert refusal(scope, "http://h/item/1") is None
     assert refusal(scope, "http://h/list?page=2") is None
-    assert refusal(scope, "http://h/list?page=x") == "scope: no allow pattern matches"
-    assert refusal(scope, "http://h/item/private/1") == "scope: deny pattern 'private' matches"
+    assert refusal(scope, "http://h/list?page=x") == ("scope_allow", "scope: no allow pattern matches")
+    denied = ("scope_deny", "scope: deny pattern 'private' matches")
+    assert refusal(scope, "http://h/item/private/1") == denied
     assert pattern_refusal("http://h/anything", (), ()) is None
 
 
@@ -57,7 +61,8 @@ def test_same_host_keeps_links_on_the_host_of_their_page() -> None:
     scope = UrlScope(domains=frozenset({"shop.example"}), same_host=True)
     assert refusal(scope, "http://a.shop.example/", "a.shop.example") is None
     assert refusal(scope, "http://b.shop.example/", "a.shop.example") == (
-        "scope: b.shop.example is not the page's own host"
+        "scope_host",
+        "scope: b.shop.example is not the page's own host",
     )
     assert refusal(scope, "http://b.shop.example/") is None
 
@@ -88,7 +93,7 @@ TRAPS = TrapGuards(max_url_length=60, max_path_segments=6, max_repeats=2)
     ],
 )
 def test_paths_without_end_are_traps(url: str, why: str | None) -> None:
-    assert TRAPS.refusal(url) == why
+    assert TRAPS.refusal(url) == (why and Refusal("trap", why))
 
 
 def test_an_honest_deep_path_is_no_trap_by_default() -> None:

@@ -16,7 +16,7 @@ from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.engine.answer_reader import AnswerReader
-from smartspider.engine.link_filter import ChildRequests, LinkFilter
+from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.retry_or_close import Reading
 from smartspider.engine.runtime import LocalBus
 
@@ -107,7 +107,8 @@ def test_the_header_can_forbid_to_follow_but_not_to_read() -> None:
     assert reading.close is not None
     assert reading.close.items == ITEMS
     assert reading.close.children == []
-    assert reading.children == ChildRequests([], [])
+    (left_out,) = reading.close.left_out
+    assert (left_out.url, left_out.refusal.code) == ("http://h.example/b", "nofollow")
 
 
 def test_a_redirect_on_the_host_lands_on_a_request_of_its_own() -> None:

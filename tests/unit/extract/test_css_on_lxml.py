@@ -125,7 +125,9 @@ def test_links_are_the_same(read: Read, expr: str) -> None:
 
 def test_a_page_can_forbid_following_to_lxml_too(read: Read) -> None:
     html = "<meta name=robots content=nofollow><a href=/1>x</a>"
-    assert read(html, follow=(FollowRule(ValueRule("xpath", "//a"), "default"),)).links == []
+    extraction = read(html, follow=(FollowRule(ValueRule("xpath", "//a"), "default"),))
+    assert extraction.refusal is not None
+    assert extraction.refusal.code == "nofollow"
 
 
 @pytest.mark.parametrize(

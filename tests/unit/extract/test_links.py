@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Link
 from smartspider.core.pages.rules import FollowRule, ValueRule
 
 Read = Callable[..., Extraction]
@@ -18,7 +18,14 @@ def follow(expr: str, to: str = "default", **rest: Any) -> FollowRule:
 
 
 def hrefs(extraction: Extraction) -> list[str]:
-    return [link.href for link in extraction.links]
+    """Return the links that may be followed."""
+    return [link.href for link in extraction.links if (link.refusal or extraction.refusal) is None]
+
+
+def refused(extraction: Extraction) -> list[tuple[str, str]]:
+    """Return the links that are not followed, with the codes."""
+    found = [(link.href, link.refusal or extraction.refusal) for link in extraction.links]
+    return [(href, refusal.code) for href, refusal in found if refusal is not None]
 
 
 def test_a_link_says_what_its_rule_says(read: Read) -> None:
@@ -65,10 +72,31 @@ def test_hrefs_are_read_as_browsers_do(read: Read, href: str, expected: list[str
     assert hrefs(read(f'<a href="{href}">', follow=(follow("a"),))) == expected
 
 
-def test_nofollow_links_are_left_out(read: Read) -> None:
+def test_nofollow_links_are_found_but_refused(read: Read) -> None:
     html = '<a rel="external NoFollow" href=/1></a><a rel="nofollower ugc" href=/2></a><a rel href=/3></a>'
-    assert hrefs(read(html, follow=(follow("a::attr(href)"),))) == ["/2", "/3"]
-    assert read(html, next_link="a").links == []
+    for rule in ("a::attr(href)", "a"):
+        extraction = read(html, follow=(follow(rule),))
+        assert hrefs(extraction) == ["/2", "/3"]
+        assert refused(extraction) == [("/1", "nofollow")]
+        assert all(type(link.href) is str for link in extraction.links)
+
+
+def test_a_link_that_also_stands_without_nofollow_is_followed(read: Read) -> None:
+    html = "<a rel=nofollow href=/1></a><a href=/1></a><a rel=nofollow href=/1></a>"
+    extraction = read(html, follow=(follow("a"),))
+    assert (hrefs(extraction), refused(extraction)) == (["/1"], [])
+
+
+def test_pagination_is_followed_although_its_link_says_nofollow(read: Read) -> None:
+    extraction = read("<a rel=nofollow class=n href=/2></a>", follow=(follow("a"),), next_link=".n")
+    assert [(link.href, link.is_pagination) for link in extraction.links if link.refusal is None] == [
+        ("/2", True)
+    ]
+
+
+def test_a_nofollow_link_without_a_page_is_no_link(read: Read) -> None:
+    html = '<a rel=nofollow href="#top"></a><a rel=nofollow href="mailto:a@b.example"></a>'
+    assert read(html, follow=(follow("a"),)).links == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +111,9 @@ def test_nofollow_links_are_left_out(read: Read) -> None:
 )
 def test_a_page_can_forbid_following(read: Read, meta: str, is_followed: bool) -> None:
     extraction = read(f"{meta}<a href=/1>", follow=(follow("a"),), next_link="a")
-    assert bool(extraction.links) is is_followed
+    assert (hrefs(extraction), refused(extraction)) == (
+        (["/1", "/1"], []) if is_followed else ([], [("/1", "nofollow"), ("/1", "nofollow")])
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,12 +160,20 @@ def test_pagination_ends_without_a_link(read: Read, html: str, expr: str, expect
     assert hrefs(read(html, next_link=expr)) == expected
 
 
-def test_links_beyond_the_cap_are_counted_not_kept(read: Read) -> None:
+def test_links_beyond_the_cap_are_counted_and_refused(read: Read) -> None:
     html = "".join(f"<a href=/{number % 8}></a>" for number in range(16))
     extraction = read(html, follow=(follow("a"),), max_links=5)
-    assert (hrefs(extraction), extraction.links_dropped) == (["/0", "/1", "/2", "/3", "/4"], 6)
+    assert (hrefs(extraction), extraction.links_dropped) == (["/0", "/1", "/2", "/3", "/4"], 3)
+    assert refused(extraction) == [("/5", "trap"), ("/6", "trap"), ("/7", "trap")]
     full = read(html, follow=(follow("a"),), max_links=8)
     assert (len(full.links), full.links_dropped) == (8, 0)
+
+
+def test_of_very_many_links_beyond_the_cap_only_the_first_are_kept(read: Read) -> None:
+    html = "".join(f"<a href=/{number}></a>" for number in range(LINKS_OVERFLOW + 12))
+    extraction = read(html, follow=(follow("a"),), max_links=5)
+    assert len(refused(extraction)) == LINKS_OVERFLOW
+    assert extraction.links_dropped == LINKS_OVERFLOW + 7
 
 
 def test_items_do_not_disturb_links(read: Read) -> None:

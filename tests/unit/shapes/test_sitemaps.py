@@ -62,7 +62,9 @@ def test_an_index_leads_to_sitemaps_of_its_own_kind_until_they_nest_too_deeply()
     (link,) = read(text, depth=2).links
     assert (link.href, link.page, link.depth) == ("http://h/1.xml", "@sitemap:0", 3)
     assert read(text, depth=MAX_NESTING - 1).links != []
-    assert read(text, depth=MAX_NESTING).links == []
+    (refused,) = read(text, depth=MAX_NESTING).links
+    assert refused.refusal is not None
+    assert refused.refusal.code == "trap"
 
 
 def test_pictures_and_translations_of_a_page_are_not_pages() -> None:
@@ -221,7 +223,9 @@ def test_what_is_no_date_is_none(text: str) -> None:
 
 def test_links_beyond_the_limit_are_counted() -> None:
     extraction = read(urlset(*(f"<loc>http://h/{number}</loc>" for number in range(10))), max_links=4)
-    assert [link.href for link in extraction.links] == [f"http://h/{number}" for number in range(4)]
+    followed = [link.href for link in extraction.links if link.refusal is None]
+    assert followed == [f"http://h/{number}" for number in range(4)]
+    assert [link.refusal.code for link in extraction.links if link.refusal] == ["trap"] * 6
     assert extraction.links_dropped == 6
 
 

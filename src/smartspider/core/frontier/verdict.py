@@ -9,6 +9,7 @@ import msgspec
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount, ValueChange
 from smartspider.core.requests.recrawl import PageVersion
+from smartspider.core.requests.refusal import LeftOutLink, RefusalCode
 from smartspider.core.requests.request import Request
 
 UrlState = Literal["open", "done", "redirect", "missing", "skipped", "dead", "broken"]
@@ -65,6 +66,12 @@ class Close(msgspec.Struct, frozen=True):
     landed: Request | None = None
     """With state `redirect` on the same host: the final request of the chain, which owns items and children.
     """
+    code: RefusalCode = "other"
+    """With state `skipped`: why, for programs."""
+    left_out: list[LeftOutLink] = []
+    """Links of the page that become no request."""
+    links_dropped: int = 0
+    """Links beyond the maximum of a page that are not even in `left_out`."""
 
 
 class RetryLater(msgspec.Struct, frozen=True):

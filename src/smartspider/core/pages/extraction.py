@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import NO_EXTRAS, Extras
 
 Item = dict[str, Any]
@@ -28,6 +29,12 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     """Method, headers, body and meta of the resulting request."""
     depth: int | None = None
     """Depth of the resulting request; None: derived from the page."""
+    refusal: Refusal | None = None
+    """Why the link is not followed although a rule finds it, such as `rel=nofollow`."""
+
+
+LINKS_OVERFLOW = 1000
+"""Links beyond the maximum of a page that are kept, refused, to be reported as left out."""
 
 
 class RejectedItem(msgspec.Struct, frozen=True):
@@ -51,6 +58,8 @@ class ValueChange(msgspec.Struct, frozen=True):
     field: str
     before: Any
     after: Any
+    note: str = ""
+    """A remark about a value that is a guess."""
 
 
 class StepCount(msgspec.Struct):
@@ -58,11 +67,11 @@ class StepCount(msgspec.Struct):
 
     seen: int = 0
     changed: int = 0
-    note: str = ""
-    """A remark about a value that is a guess."""
     emptied: int = 0
     """Values the step could not parse, replaced by null."""
     rejected: int = 0
+    unsure: int = 0
+    """Values that can be read in two ways, of which the step chose the likelier one."""
 
 
 class Extraction(msgspec.Struct, frozen=True):
@@ -70,8 +79,6 @@ class Extraction(msgspec.Struct, frozen=True):
 
     items: list[Item]
     links: list[Link]
-    unsure: int = 0
-    """Values that can be read in two ways, of which the step chose the likelier one."""
     base: str
     rejected: list[RejectedItem] = []
     cleaned: int = 0
@@ -86,3 +93,5 @@ class Extraction(msgspec.Struct, frozen=True):
     """Links whose carried fields were dropped because they were too large."""
     unemitted: list[Item] = []
     """Items of a page type with `emit: false`: their dates still count for `stop_when.older_than`."""
+    refusal: Refusal | None = None
+    """Why none of the links is followed, such as `nofollow` of the whole page."""

@@ -94,11 +94,6 @@ class RecrawlPolicy(msgspec.Struct, frozen=True):
         return ""
 
 
-def is_recrawl_skip(reason: str) -> bool:
-    """Return whether a request was skipped because of a recent visit."""
-    return reason.startswith((WINDOW, NOT_DUE))
-
-
 def _ago(seconds: float) -> str:
     for unit_s, name in _UNITS:
         if seconds >= unit_s:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.urls import host_of
 
 
@@ -21,12 +22,12 @@ class UrlScope(msgspec.Struct, frozen=True):
     same_host: bool = False
     """Links must stay on the host of their page."""
 
-    def refusal(self, canonical: str, host: str, parent_host: str | None = None) -> str | None:
+    def refusal(self, canonical: str, host: str, parent_host: str | None = None) -> Refusal | None:
         """Return why a URL is out of scope, or None."""
         if self.same_host and parent_host is not None and host != parent_host:
-            return f"scope: {host} is not the page's own host"
+            return Refusal("scope_host", f"scope: {host} is not the page's own host")
         if not self.includes_host(host):
-            return f"scope: host {host} is not in the task's scope"
+            return out_of_scope(host)
         return pattern_refusal(canonical, self.allow, self.deny)
 
     def includes_host(self, host: str) -> bool:
@@ -49,14 +50,22 @@ def is_within(host: str, domains: frozenset[str]) -> bool:
     return False
 
 
-def pattern_refusal(canonical: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> str | None:
+def out_of_scope(host: str) -> Refusal:
+    """Return the refusal of a host that is not in scope."""
+    return Refusal("scope_host", f"scope: host {host} is not in the task's scope")
+
+
+def pattern_refusal(canonical: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Refusal | None:
     """Return why the patterns reject a canonical URL, or None."""
     for pattern in deny:
         if _compiled(pattern).search(canonical):
-            return f"scope: deny pattern {pattern!r} matches"
+            return Refusal("scope_deny", f"scope: deny pattern {pattern!r} matches")
     if allow and not any(_compiled(pattern).search(canonical) for pattern in allow):
-        return "scope: no allow pattern matches"
+        return NO_ALLOW_PATTERN
     return None
+
+
+NO_ALLOW_PATTERN = Refusal("scope_allow", "scope: no allow pattern matches")
 
 
 @lru_cache(maxsize=512)
@@ -74,25 +83,39 @@ class TrapGuards(msgspec.Struct, frozen=True):
     max_urls_per_host: int | None = None
     max_links_per_page: int = 50_000
 
-    def refusal(self, normal: str) -> str | None:
+    def refusal(self, normal: str) -> Refusal | None:
         """Return why a URL looks like a trap, or None."""
         if len(normal) > self.max_url_length:
-            return f"trap: the URL is longer than {self.max_url_length} characters"
+            return _trap(f"the URL is longer than {self.max_url_length} characters")
         path = normal.partition("?")[0]
         count = path.count("/") - 2
         if count <= self.max_repeats:
             return None
         if count > self.max_path_segments:
-            return f"trap: the path has more than {self.max_path_segments} segments"
+            return _trap(f"the path has more than {self.max_path_segments} segments")
         segments = [segment for segment in path.split("/")[3:] if segment]
         for segment in set(segments):
             if segments.count(segment) > self.max_repeats:
-                return f"trap: the path repeats {segment!r} more than {self.max_repeats} times"
+                return _trap(f"the path repeats {segment!r} more than {self.max_repeats} times")
         return None
+
+
+def page_is_full(max_links: int) -> Refusal:
+    """Return the refusal of a link beyond the maximum of its page."""
+    return _trap(f"the page has more than {max_links} links (traps.max_links_per_page)")
+
+
+def host_is_full(host: str, max_urls: int) -> Refusal:
+    """Return the refusal of a URL beyond the maximum of its host."""
+    return _trap(f"{host} has {max_urls} URLs in this run already (traps.max_urls_per_host)")
+
+
+def _trap(why: str) -> Refusal:
+    return Refusal("trap", f"trap: {why}")
 
 
 def url_refusal(
     scope: UrlScope, traps: TrapGuards, url: str, canonical: str, parent_host: str | None = None
-) -> str | None:
+) -> Refusal | None:
     """Return why a URL must not become a request of a run, or None. The crawl and `why` both call it."""
     return scope.refusal(canonical, host_of(url), parent_host) or traps.refusal(url)

@@ -76,6 +76,13 @@ class Counters(msgspec.Struct, frozen=True):
     late: int = 0
     """Settlements that came too late to add anything."""
     bytes_read: int = 0
+    left_out: int = 0
+    """Links that became no request."""
+
+    @property
+    def seen(self) -> int:
+        """All that the run met: stored, redirected, missing, failed, left out and open."""
+        return self.total + self.left_out
 
     @property
     def open(self) -> int:

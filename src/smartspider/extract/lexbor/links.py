@@ -10,7 +10,7 @@ from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.lexbor.items import LexborItems
 from smartspider.extract.lexbor.query import Query
 from smartspider.extract.lexbor.values import Found, list_values
-from smartspider.extract.parsing.link_markup import implied_href, is_nofollow, normalize_href
+from smartspider.extract.parsing.link_markup import NofollowHref, implied_href, is_nofollow, normalize_href
 from smartspider.extract.parsing.text import text_of
 
 
@@ -29,7 +29,7 @@ class CssLinks:
         return [self._in_item(item, scope) for item in scope.nodes]
 
     def first(self, page: PageScope) -> str | None:
-        """Return the first match."""
+        """Return the first match, also of an element that says `rel=nofollow`."""
         root = page.document.root
         for query in self._queries:
             if query.take == "element":
@@ -37,7 +37,8 @@ class CssLinks:
             else:
                 node = next((node for node in query.find_in_page(root) if query.attr in node.attrs), None)
             if node is not None:
-                return self._value(node, query)
+                value = self._value(node, query)
+                return None if value is None else str(value)
         return None
 
     def _in_page(self, page: PageScope) -> Iterator[str]:
@@ -67,6 +68,7 @@ class CssLinks:
             href = implied_href(node.tag, attributes) if "src" in attributes else attributes.get("href")
         if not href:
             return None
-        if "rel" in attributes and self._obeys_nofollow and is_nofollow(attributes["rel"]):
-            return None
-        return normalize_href(href) if self._is_href else href
+        value = normalize_href(href) if self._is_href else href
+        if "rel" in attributes and value and self._obeys_nofollow and is_nofollow(attributes["rel"]):
+            return NofollowHref(value)
+        return value

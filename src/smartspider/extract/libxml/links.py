@@ -9,7 +9,7 @@ from smartspider.extract.fields.scopes import PageScope
 from smartspider.extract.libxml.columns import LxmlItems, scope_elements, text_of
 from smartspider.extract.libxml.xpath import XPathExpression
 from smartspider.extract.parsing.document import Document
-from smartspider.extract.parsing.link_markup import implied_href, is_nofollow, normalize_href
+from smartspider.extract.parsing.link_markup import NofollowHref, implied_href, is_nofollow, normalize_href
 
 
 class XPathLinks:
@@ -28,10 +28,11 @@ class XPathLinks:
         ]
 
     def first(self, page: PageScope) -> str | None:
-        """Return the first match."""
+        """Return the first match, also of an element that says `rel=nofollow`."""
         (result,) = self._expression.results(page.document, scope_elements(page))
         found = result if isinstance(result, list) else [result]
-        return self._value(found[0], page.document) if found else None
+        value = self._value(found[0], page.document) if found else None
+        return None if value is None else str(value)
 
     def _values(self, result: Any, document: Document) -> Iterator[str]:
         for found in result if isinstance(result, list) else [result]:
@@ -53,6 +54,7 @@ class XPathLinks:
                 href = text_of(found, document)
         else:
             return None
-        if not href or (rel and self._obeys_nofollow and is_nofollow(rel)):
+        if not href:
             return None
-        return normalize_href(href) if self._is_href else href
+        value = normalize_href(href) if self._is_href else href
+        return NofollowHref(value) if value and rel and self._obeys_nofollow and is_nofollow(rel) else value

@@ -10,8 +10,11 @@ import msgspec
 from smartspider.core.pages.extraction import Item, Link
 from smartspider.core.pages.rules import FollowRequest, FollowRule
 from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import NO_EXTRAS, Extras
 from smartspider.core.requests.templates import fill_form, fill_header, fill_json, fill_text, fill_url
+from smartspider.extract.links.link_limit import LINK_NOFOLLOW
+from smartspider.extract.parsing.link_markup import NofollowHref
 
 CARRIED_BYTES = 64_000
 """The most bytes that one link carries, as JSON."""
@@ -36,6 +39,8 @@ class ExtractedLinks(NamedTuple):
     links: list[Link]
     dropped: int = 0
     carries_dropped: int = 0
+    refusal: Refusal | None = None
+    """Why the page asks to follow none of them."""
 
 
 def make_links(
@@ -46,11 +51,13 @@ def make_links(
     carried = _CarriedFields(follow.carry, items)
     links = []
     for each in found:
-        href, extras = _request(follow.request, each.value, _item(items, each.item) or {})
-        meta = carried.of(each.item) if follow.carry else {}
+        is_nofollow = type(each.value) is NofollowHref
+        value = str(each.value) if is_nofollow else each.value
+        href, extras = _request(follow.request, value, _item(items, each.item) or {})
+        meta = carried.of(each.item) if follow.carry and not is_nofollow else {}
         if meta:
             extras = msgspec.structs.replace(extras, meta=meta)
-        links.append(Link(href, *rest, extras))
+        links.append(Link(href, *rest, extras, refusal=LINK_NOFOLLOW if is_nofollow else None))
     return ExtractedLinks(links, carries_dropped=carried.dropped)
 
 

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from smartspider.core.pages.extraction import Item, Link
+from smartspider.core.pages.extraction import LINKS_OVERFLOW, Item, Link
 from smartspider.core.pages.rules import FollowRule, PagePlan
 from smartspider.extract.fields.scopes import PAGE, PageScope, ScopeKind, SearchScope
 from smartspider.extract.links.follows import ExtractedLinks, FoundLink, make_links
+from smartspider.extract.links.link_limit import LINK_NOFOLLOW, PAGE_NOFOLLOW, within_limit
 from smartspider.extract.links.pagination import has_more_pages, next_links
 from smartspider.extract.parsing.decoding import clean
-from smartspider.extract.parsing.link_markup import directives_of
+from smartspider.extract.parsing.link_markup import NofollowHref, directives_of
 
 
 class LinkFinder(Protocol):
@@ -44,6 +45,7 @@ class FollowLinks:
         rule = self.follow
         to, priority, max_depth, allow, deny = rule.to, rule.priority, rule.max_depth, rule.allow, rule.deny
         links: list[Link] = []
+        nofollow: dict[str, Link] = {}
         dropped = 0
         for href in self._finders[PAGE].find(page)[0]:
             if href in known:
@@ -51,9 +53,15 @@ class FollowLinks:
             if len(links) >= room:
                 dropped += 1
                 continue
+            if type(href) is NofollowHref:
+                rest = (to, priority, False, max_depth, allow, deny)
+                nofollow[href] = Link(str(href), *rest, refusal=LINK_NOFOLLOW)
+                continue
             known.add(href)
             links.append(Link(href, to, priority, False, max_depth, allow, deny))
-        return links, dropped
+        # A link that also stands on the page without nofollow is followed.
+        refused = [link for href, link in nofollow.items() if href not in known]
+        return links + refused, dropped
 
     def find(self, page: PageScope, items: PageItems) -> list[FoundLink]:
         """Return the matches with their items."""
@@ -90,27 +98,28 @@ class PageLinks:
         self.searches_items = any(follow.is_in_items for follow in follows)
 
     def find(self, page: PageScope, items: PageItems) -> ExtractedLinks:
-        """Return the links, pagination first, up to the limit; raise `NotReadable`."""
+        """Return the links, pagination first; those beyond the limit are refused, and dropped beyond some
+        more. Raise `NotReadable`.
+        """
         plan, document = self._plan, page.document
-        if plan.obeys_nofollow and directives_of(document).is_nofollow:
-            return ExtractedLinks([])
-        links, dropped, carries_dropped = self._find_followed(page, items)
+        links, dropped, carries_dropped, _ = self._find_followed(page, items)
         if plan.pagination is not None:
-            found = items.found if items.has_fields else len(links) + dropped
-            further = self._find_pagination(page, found)
-            room = max(self._max_links - len(further), 0)
-            dropped += max(len(links) - room, 0)
-            links = further + links[:room]
+            found = items.found if items.has_fields else _followed(links) + dropped
+            links = self._find_pagination(page, found) + links
+        if len(links) > self._max_links:
+            dropped += len(links) - self._max_links
+            links = within_limit(links, self._max_links)
         if document.has_invalid:
             links = [msgspec.structs.replace(link, href=clean(link.href)[0]) for link in links]
-        return ExtractedLinks(links, dropped, carries_dropped)
+        is_nofollow = plan.obeys_nofollow and directives_of(document).is_nofollow
+        return ExtractedLinks(links, dropped, carries_dropped, PAGE_NOFOLLOW if is_nofollow else None)
 
     def _find_followed(self, page: PageScope, items: PageItems) -> ExtractedLinks:
         links: list[Link] = []
         seen: dict[tuple[object, ...], set[str]] = {}
         dropped = carries_dropped = 0
         for follow in self._follows:
-            room = self._max_links - len(links)
+            room = self._max_links + LINKS_OVERFLOW - len(links)
             if follow.is_plain:
                 more, lost = follow.find_plain(page, seen.setdefault(follow.dedup_key, set()), room)
             else:
@@ -131,3 +140,7 @@ class PageLinks:
             return []
         href = self._next_link.first(page)
         return [] if href is None else [Link(href, plan.name, document.request.priority, is_pagination=True)]
+
+
+def _followed(links: Sequence[Link]) -> int:
+    return sum(link.refusal is None for link in links)

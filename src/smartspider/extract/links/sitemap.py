@@ -15,7 +15,9 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE, PagePlan, SitemapPlan
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Request
+from smartspider.extract.links.link_limit import within_limit
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -26,6 +28,8 @@ _GZIP = b"\x1f\x8b"
 _PACKED_TWICE = 2
 _MAX_MEMBERS = 1000
 _LONGEST_URL = 8192
+TOO_LONG = Refusal("trap", f"trap: the URL is longer than {_LONGEST_URL} characters")
+TOO_NESTED = Refusal("trap", f"trap: sitemap indexes are nested more than {MAX_NESTING} deep")
 _HEAD = 4096
 _ROOT = re.compile(rb"<\?xml|<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)[\s>]", re.IGNORECASE)
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)", re.IGNORECASE | re.DOTALL)
@@ -52,7 +56,8 @@ def read_sitemap_page(plan: PagePlan, page: Page, request: Request, max_links: i
         is_guess = plan.name in (SITEMAP_PAGE, ROBOTS_PAGE)
         listed = _listed(body, page, is_guess=is_guess)
         links = list(_links(listed, plan, sitemap, page, request))
-    return Extraction([], links[:max_links], page.url, links_dropped=max(len(links) - max_links, 0))
+    dropped = max(len(links) - max_links, 0)
+    return Extraction([], within_limit(links, max_links), page.url, links_dropped=dropped)
 
 
 def _links(
@@ -64,7 +69,10 @@ def _links(
     seen: set[SitemapEntry] = set()
     for line in listed:
         same = line._replace(lastmod="")
-        if same in seen or len(line.url) > _LONGEST_URL:
+        if same in seen:
+            continue
+        if len(line.url) > _LONGEST_URL:
+            yield Link(line.url, sitemap.to, depth=0, refusal=TOO_LONG)
             continue
         changed_at = None if since is None or not line.lastmod else parse_latest_time(line.lastmod)
         if since is not None and changed_at is not None and changed_at < since:
@@ -72,8 +80,9 @@ def _links(
         seen.add(same)
         if not line.is_sitemap:
             yield Link(line.url, sitemap.to, allow=sitemap.allow, deny=sitemap.deny, depth=0)
-        elif request.depth < MAX_NESTING:
-            yield Link(line.url, plan.name, depth=request.depth + 1)
+        else:
+            refusal = None if request.depth < MAX_NESTING else TOO_NESTED
+            yield Link(line.url, plan.name, depth=request.depth + 1, refusal=refusal)
 
 
 def _listed(body: bytes, page: Page, *, is_guess: bool) -> Iterator[SitemapEntry]:

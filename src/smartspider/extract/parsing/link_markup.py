@@ -80,6 +80,12 @@ def implied_href(tag: str | None, attributes: Mapping[str, str | None]) -> str |
     return href if tag in _ONLY_HREF else href or src
 
 
+class NofollowHref(str):
+    """An href whose element says `rel=nofollow`. It equals its text."""
+
+    __slots__ = ()
+
+
 def is_nofollow(rel: str | None) -> bool:
     """Return True if `rel` contains nofollow."""
     return rel is not None and "nofollow" in rel.lower().split()

@@ -15,8 +15,12 @@ from smartspider.store.runs.tuning import decode
 
 SQL = statements.load("fsck.sql", __package__)
 
-SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken")
+SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken", "left_out")
 """Counters of runs that can be computed from rows, in the order of the statements."""
+
+
+NO_COUNTS = (0, 0, 0)
+"""Links, requests and whether links are missing in the count."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -39,7 +43,7 @@ def check(
     `frontier` holds the checks of a frontier in the same database.
     """
     findings = []
-    checks = (_counters, _numbers, _items, _keys, _rejects)
+    checks = (_left_out, _counters, _numbers, _items, _keys, _rejects)
     for run_check in (*checks, *frontier, _event_numbers, _settings):
         findings += run_check(connection, repair)
     return findings + _ended(connection, repair, now)
@@ -60,6 +64,35 @@ def _counters(connection: Connection, repair: bool) -> list[Finding]:
         if repair:
             connection.execute(SQL.set_sums, (*found, run_id))
         findings.append(Finding("counters", f"run {run_id} counts {', '.join(wrong)}", is_repaired=repair))
+    return findings
+
+
+def _left_out(connection: Connection, repair: bool) -> list[Finding]:
+    """Check that no left-out link is a request, and that what runs left out is counted by reason."""
+    findings = []
+    stray = rows(connection, SQL.stray_left_out)
+    if stray:
+        if repair:
+            connection.executemany(SQL.drop_left_out, stray)
+        what = f"{len(stray)} left-out links are requests, or belong to deleted runs"
+        findings.append(Finding("left_out", what, is_repaired=repair))
+    counted = {
+        (run_id, code, is_next_page): tuple(counts)
+        for run_id, code, is_next_page, *counts in rows(connection, SQL.left_out_counts)
+    }
+    links = {tuple(key): count for *key, count in rows(connection, SQL.left_out_links)}
+    requests = {tuple(key): count for *key, count in rows(connection, SQL.skipped_requests)}
+    wrong = [
+        (*key, links.get(key, 0), requests.get(key, 0), counted.get(key, NO_COUNTS)[2])
+        for key in sorted({*counted, *links, *requests})
+        if counted.get(key, NO_COUNTS)[:2] != (links.get(key, 0), requests.get(key, 0))
+    ]
+    if repair:
+        connection.executemany(SQL.set_left_out_count, wrong)
+    findings += [
+        Finding("left_out", f"run {run_id} miscounts what it left out ({code})", is_repaired=repair)
+        for run_id, code, *_ in wrong
+    ]
     return findings
 
 

@@ -1,15 +1,18 @@
 -- sums: counters of runs
-SELECT id, total, items, done, redirect, missing, skipped, dead, broken FROM run
+SELECT id, total, items, done, redirect, missing, skipped, dead, broken, left_out FROM run
 
 -- counted: counters of a run computed from its rows
 SELECT count(*), (SELECT count(*) FROM item WHERE id >= ?1 << 40 AND id < (?1 + 1) << 40),
        count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'redirect'),
        count(*) FILTER (WHERE state = 'missing'), count(*) FILTER (WHERE state = 'skipped'),
-       count(*) FILTER (WHERE state = 'dead'), count(*) FILTER (WHERE state = 'broken')
+       count(*) FILTER (WHERE state = 'dead'), count(*) FILTER (WHERE state = 'broken'),
+       (SELECT count(*) FROM left_out WHERE run_id = ?1)
 FROM url WHERE run_id = ?1
 
 -- set_sums: set the counters of a run
-UPDATE run SET total = ?, items = ?, done = ?, redirect = ?, missing = ?, skipped = ?, dead = ?, broken = ? WHERE id = ?
+UPDATE run SET total = ?, items = ?, done = ?, redirect = ?, missing = ?, skipped = ?, dead = ?, broken = ?,
+    left_out = ?
+WHERE id = ?
 
 -- stray_items: items without a page that is done
 SELECT i.id FROM item i LEFT JOIN url u ON u.id = i.url_id WHERE u.state IS NULL OR u.state <> 'done'
@@ -29,6 +32,28 @@ WHERE i.id IS NULL OR r.id IS NULL OR (k.scope <> r.id AND k.scope <> -r.task_id
 
 -- drop_key: delete such a key
 DELETE FROM item_key WHERE scope = ? AND key = ?
+
+-- stray_left_out: left-out links of deleted runs, and those that are requests
+SELECT l.run_id, l.fingerprint FROM left_out l LEFT JOIN run ON run.id = l.run_id
+WHERE run.id IS NULL OR EXISTS (SELECT 1 FROM url u WHERE u.run_id = l.run_id AND u.fingerprint = l.fingerprint)
+
+-- drop_left_out: delete such a link
+DELETE FROM left_out WHERE run_id = ? AND fingerprint = ?
+
+-- left_out_counts: what runs left out, as counted
+SELECT run_id, code, is_next_page, links, requests, is_cut FROM left_out_count
+
+-- left_out_links: left-out links by reason
+SELECT run_id, code, is_next_page, count(*) FROM left_out GROUP BY run_id, code, is_next_page
+
+-- skipped_requests: skipped requests by reason
+SELECT run_id, coalesce(code, 'other'), is_next_page, count(*) FROM url WHERE state = 'skipped'
+GROUP BY run_id, coalesce(code, 'other'), is_next_page
+
+-- set_left_out_count: set the counts of a reason
+INSERT INTO left_out_count (run_id, code, is_next_page, links, requests, is_cut) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id, code, is_next_page) DO UPDATE SET links = excluded.links, requests = excluded.requests,
+    is_cut = excluded.is_cut
 
 -- few_rejects: runs that count fewer rejects than are stored
 SELECT run.id, rejected, kept FROM run

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.redaction import without_userinfo
+from smartspider.core.requests.refusal import RefusalCode
 from smartspider.core.runs.run import (
     FINISHED,
     LIMIT,
@@ -16,11 +19,12 @@ from smartspider.core.runs.run import (
     end_id,
     first_id,
 )
-from smartspider.store import audit, events, statements, tasks
-from smartspider.store.database import Connection, Row, row
+from smartspider.store import audit, events, metrics, statements, tasks
+from smartspider.store.database import Connection, Row, row, rows
 from smartspider.store.logs import store
 from smartspider.store.settle import recrawl
 from smartspider.store.settle import run as ledger_run
+from smartspider.store.settle.left_out import LeftOutCounts
 
 SQL = statements.load("runs.sql", __package__)
 
@@ -148,12 +152,21 @@ def close_rest(
     Leased rows are left to their workers, unless the run accepts no pages; their leases stay with the
     gates.
     """
-    connection.execute(SQL.close_rest, (run_id, reason, now, also_leased))
-    closed = connection.changes()
-    connection.execute(SQL.count_skipped, (closed, run_id))
-    if closed == 0:
+    code: RefusalCode = "limit" if reason.startswith(LIMIT) else "run_ended"
+    closed = Counter(
+        bool(is_next_page)
+        for (is_next_page,) in rows(connection, SQL.close_rest, (run_id, reason, now, also_leased, code))
+    )
+    if not closed:
         connection.frontier.drop(run_id)
-    return closed > 0
+        return False
+    connection.execute(SQL.count_skipped, (closed.total(), run_id))
+    counts = LeftOutCounts(connection, run_id)
+    for is_next_page, count in closed.items():
+        counts.count_requests((code, is_next_page), count)
+    counts.write()
+    metrics.add(connection, {metrics.left_out_key(code): closed.total()})
+    return True
 
 
 def close_ended(connection: Connection, run_id: int, now: float) -> bool:
@@ -204,7 +217,13 @@ def delete_step(connection: Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for sql in (SQL.delete_visits, SQL.delete_sends, SQL.delete_counts, SQL.delete_run):
+    connection.execute(SQL.delete_left_out, (run_id,))
+    if connection.changes():
+        return True
+    for sql in (
+        *(SQL.delete_left_out_counts, SQL.delete_visits, SQL.delete_sends, SQL.delete_counts),
+        SQL.delete_run,
+    ):
         connection.execute(sql, (run_id,))
     return False
 

@@ -13,7 +13,7 @@ from smartspider.store import audit, events
 from smartspider.store.database import Connection, rows
 from smartspider.store.frontier_updates import SUSPECT_AFTER, QueueEntry
 from smartspider.store.runs import lifecycle
-from smartspider.store.settle.host_health import HELD
+from smartspider.store.settle.left_out import LeftOutCounts
 
 SQL = lifecycle.SQL
 
@@ -49,7 +49,7 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
         return True
     state = sweep.states[0]
     found = rows(connection, SQL.failed, (run.id, state, sweep.after, sweep.batch))
-    failed = [one for one in found if state != "skipped" or one[4].startswith(HELD)]
+    failed = [one for one in found if state != "skipped" or one[4] == "host_held"]
     if failed:
         _report(connection, run, sweep, now)
         open_failed(connection, run.id, failed, state, now)
@@ -88,6 +88,11 @@ def open_failed(
     """Reopen rows and queue them; those that lost workers before are leased alone again."""
     connection.executemany(SQL.open_again, [(url_id,) for url_id, *_ in failed])
     connection.execute(SQL.opened, (*(len(failed) * (name == state) for name in STATES), run_id))
+    if state == "skipped":
+        counts = LeftOutCounts(connection, run_id)
+        for *_, code, is_next_page in failed:
+            counts.count_requests((code, bool(is_next_page)), -1)
+        counts.write()
     frontier = connection.frontier
     held = frontier.fence(run_id, {url_id for url_id, *_ in failed})
     free = [one for one in failed if one[0] not in held]

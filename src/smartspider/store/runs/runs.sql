@@ -13,7 +13,7 @@ SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, fi
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-       retries, returns, late, bytes_read
+       retries, returns, late, bytes_read, left_out
 FROM run WHERE id = ?
 
 -- unfinished: the oldest unfinished run of a task
@@ -47,11 +47,11 @@ UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?,
 WHERE id = ?
 
 -- failed: requests in a state, in the order they were found, as a retry reads them
-SELECT id, host_id, -priority, returns, coalesce(reason, '') FROM url
+SELECT id, host_id, -priority, returns, code, is_next_page FROM url
 WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
 
 -- open_again: reopen a request for another visit
-UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, status = NULL, target_id = NULL, attempts = 0,
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, code = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL
 WHERE id = ?
 
@@ -72,9 +72,10 @@ WHERE id = ?1
 SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open')
 
 -- close_rest: skip a bounded number of open requests
-UPDATE url SET state = 'skipped', reason = ?2, closed_at = ?3
+UPDATE url SET state = 'skipped', reason = ?2, code = ?5, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
              AND (?4 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1)) LIMIT 5000)
+RETURNING is_next_page
 
 -- count_skipped: count them
 UPDATE run SET skipped = skipped + ? WHERE id = ?
@@ -174,6 +175,12 @@ DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE url_id >= ? AND ur
 
 -- delete_urls: delete requests
 DELETE FROM url WHERE id IN (SELECT id FROM url WHERE id >= ? AND id < ? LIMIT 9999)
+
+-- delete_left_out: delete links that were left out
+DELETE FROM left_out WHERE (run_id, fingerprint) IN (SELECT run_id, fingerprint FROM left_out WHERE run_id = ? LIMIT 9999)
+
+-- delete_left_out_counts: delete their counts
+DELETE FROM left_out_count WHERE run_id = ?
 
 -- delete_visits: delete visits of hosts
 DELETE FROM visit WHERE run_id = ?

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState
 from smartspider.core.requests.request import NO_EXTRAS, Request
+from smartspider.core.requests.scope import host_is_full
 from smartspider.core.runs.run import first_id
 from smartspider.store import statements
 from smartspider.store.database import Connection, RowCursor, rows
 from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates
+from smartspider.store.settle.left_out import LeftOutLinks, ReasonKey, is_list_page
 from smartspider.store.settle.recrawl import PageMemory
 from smartspider.store.settle.run import CounterDeltas, LedgerRun
 
 SQL = statements.load("settle.sql", __package__)
+
+RECRAWL: ReasonKey = ("recrawl", False)
+"""Next pages are never skipped because of an earlier visit."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -70,9 +75,12 @@ class ChildRows:
         run: LedgerRun,
         deltas: CounterDeltas,
         now: float,
+        *,
         memory: PageMemory | None,
+        left_out: LeftOutLinks,
     ) -> None:
         self._connection = connection
+        self._left_out = left_out
         self._run_id = run.run_id
         self._run = run
         self._deltas = deltas
@@ -84,13 +92,16 @@ class ChildRows:
         self._next_pages: dict[bytes, Request] = {}
         self._landed: set[int] = set()
         self._has_children = False
+        self.skipped_landings: dict[int, ReasonKey] = {}
+        """Why known landing pages were skipped, if they were."""
         self._host_urls: dict[int, int] = {}
 
     def load(self, known: KnownRows) -> None:
         """Read which rows exist."""
         self._known.update(one for (one,) in known.known)
-        for fingerprint, url_id, state, _ in known.landings:
+        for fingerprint, url_id, state, _, is_next_page, code in known.landings:
             self._landings[fingerprint] = (url_id, state)
+            self.skipped_landings[url_id] = (code or "other", bool(is_next_page))
 
     def add(self, parent_id: int, children: Sequence[Request], *, is_redirected: bool = False) -> None:
         """Add the links of a page. Unknown ones get a row."""
@@ -101,6 +112,9 @@ class ChildRows:
                 self._deltas.duplicate_urls += 1
             elif self._run.max_host_urls is None or self._has_room(child.host):
                 self._make(child, parent_id, is_due=is_due)
+            else:
+                refusal = host_is_full(child.host, self._run.max_host_urls)
+                self._left_out.add_requests(parent_id, [child], refusal)
 
     def _is_known(self, child: Request, *, is_due: bool) -> bool:
         new = self._new.get(child.fingerprint)
@@ -139,6 +153,11 @@ class ChildRows:
     def is_new(self, request: Request) -> bool:
         """Return whether this settle creates the row of a request."""
         return request.fingerprint in self._new
+
+    @property
+    def created(self) -> Collection[bytes]:
+        """The fingerprints of the rows that this settle creates."""
+        return self._new.keys()
 
     def land(self, request: Request, url_id: int) -> None:
         """Mark a row whose page came by a redirect: it is not fetched any more."""
@@ -189,6 +208,9 @@ class ChildRows:
         if self._memory is not None and self._next_pages:
             reopened = self._memory.reopen(list(self._next_pages), excluded=self._landed)
         self._deltas.count("skipped", left - len(reopened))
+        if left or reopened:
+            self._left_out.counts.count_requests(RECRAWL, left)
+            self._left_out.counts.count_requests(RECRAWL, -len(reopened))
         return reopened
 
 
@@ -199,5 +221,5 @@ def url_record(row: NewRow, run_id: int, host_id: int, now: float) -> tuple[obje
     extras = None if request.extras is NO_EXTRAS or request.extras == NO_EXTRAS else _encode(request.extras)
     return (
         *(row.url_id, run_id, request.fingerprint, host_id, url, request.page, request.priority),
-        *(request.depth, request.is_entry, row.parent_id, extras, now),
+        *(request.depth, request.is_entry, is_list_page(request), row.parent_id, extras, now),
     )

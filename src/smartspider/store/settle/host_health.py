@@ -12,12 +12,10 @@ from smartspider.core.requests import politeness
 from smartspider.store import statements
 from smartspider.store.database import Connection, rows
 from smartspider.store.hosts import gates
+from smartspider.store.settle.left_out import LeftOutCounts
 from smartspider.store.settle.run import CounterDeltas
 
 SQL = statements.load("settle.sql", __package__)
-
-HELD = "host held: "
-"""Prefix of the reason of requests that were skipped because their host is held for too long."""
 
 
 class HostState(msgspec.Struct):
@@ -103,8 +101,10 @@ class HostHealth:
         state.adaptive_s = politeness.increased_delay_s(state.adaptive_s, delay_s)
         state.slowed_at = self._now
 
-    def write(self, deltas: CounterDeltas) -> list[Event]:
-        """Write the changes. Return the resulting events; `deltas` gets the requests of abandoned hosts."""
+    def write(self, deltas: CounterDeltas, counts: LeftOutCounts) -> list[Event]:
+        """Write the changes. Return the resulting events; `deltas` and `counts` get the requests of abandoned
+        hosts.
+        """
         events: list[Event] = []
         visits = [
             (self._run_id, host_id, state.requests, state.refusals, self._now)
@@ -113,10 +113,12 @@ class HostHealth:
         self._connection.executemany(SQL.add_visit, visits)
         for host_id, state in self._states.items():
             if state.is_changed:
-                events += self._act(host_id, state, deltas)
+                events += self._act(host_id, state, deltas, counts)
         return events
 
-    def _act(self, host_id: int, state: HostState, deltas: CounterDeltas) -> list[Event]:
+    def _act(
+        self, host_id: int, state: HostState, deltas: CounterDeltas, counts: LeftOutCounts
+    ) -> list[Event]:
         connection = self._connection
         if state.failures >= politeness.CIRCUIT_FAILURES:
             state.hold_s = max(state.hold_s, politeness.circuit_hold_s(state.openings))
@@ -134,24 +136,29 @@ class HostHealth:
         max_openings = politeness.CIRCUIT_GIVE_UP if state.has_answered else politeness.CIRCUIT_GIVE_UP_UNSEEN
         events: list[Event] = []
         if state.openings >= max_openings:
-            events += self._abandon(host_id, "dead", f"host down: {state.reason}", deltas)
+            events += self._abandon(host_id, "dead", f"host down: {state.reason}", deltas, counts)
         elif state.hold_s > politeness.MAX_HOLD_S:
-            reason = f"{HELD}asks for no requests for {state.hold_s:.0f} s"
-            events += self._abandon(host_id, "skipped", reason, deltas)
+            reason = f"host held: asks for no requests for {state.hold_s:.0f} s"
+            events += self._abandon(host_id, "skipped", reason, deltas, counts)
         if state.hold_s > 0.0:
             connection.execute(gates.SQL.hold, (self._now + state.hold_s, state.reason, host_id))
             events.append(HostHeld(self._run_id, self._names[host_id], state.hold_s, state.reason))
         return events
 
-    def _abandon(self, host_id: int, state: ClosedState, reason: str, deltas: CounterDeltas) -> list[Event]:
+    def _abandon(
+        self, host_id: int, state: ClosedState, reason: str, deltas: CounterDeltas, counts: LeftOutCounts
+    ) -> list[Event]:
         """Close the open requests of a host that will not recover while a run can wait."""
         left = rows(self._connection, SQL.host_down, (self._run_id, host_id))
+        code = "host_held" if state == "skipped" else None
         self._connection.executemany(
-            SQL.close, [(state, reason, None, 0, None, self._now, url_id) for (url_id,) in left]
+            SQL.close, [(state, reason, code, None, 0, None, self._now, url_id) for url_id, _ in left]
         )
-        self._connection.frontier.forget_host(self._run_id, host_id, [url_id for (url_id,) in left])
-        for _ in left:
+        self._connection.frontier.forget_host(self._run_id, host_id, [url_id for url_id, _ in left])
+        for _, is_next_page in left:
             deltas.count(state)
+            if state == "skipped":
+                counts.count_requests(("host_held", bool(is_next_page)), 1)
         return [HostAbandoned(self._run_id, self._names[host_id], len(left), reason)] if left else []
 
 

@@ -14,6 +14,7 @@ from smartspider.core.pages.extraction import Item
 from smartspider.core.runs.run import first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection
+from smartspider.store.settle.fields import FilledFields
 from smartspider.store.settle.run import CounterDeltas, LedgerRun
 
 SQL = statements.load("settle.sql", __package__)
@@ -46,6 +47,7 @@ class ItemWriter:
         self._run = run
         self._deltas = deltas
         self._rows: list[tuple[int, int, str]] = []
+        self._fields = FilledFields(run.fields)
 
     def load_keys(self, closes: Sequence[Close]) -> None:
         """Look up the keys of all items of a group; nothing if they are not compared."""
@@ -60,11 +62,13 @@ class ItemWriter:
             number += 1
         self._run.next_item += len(kept)
         self._deltas.items += len(kept)
+        self._fields.record(kept)
         return AddedItems(len(kept), has_new=True)
 
     def write(self) -> None:
-        """Write all added items."""
+        """Write all added items. Their fields are written with the run."""
         self._connection.executemany(SQL.add_item, self._rows)
+        self._run.fields = self._fields.stored
 
 
 class DedupItemWriter(ItemWriter):
@@ -104,6 +108,7 @@ class DedupItemWriter(ItemWriter):
                 self._update(twins, item)
                 continue
             data = _encode(item).decode()
+            self._fields.record([item])
             count += 1 - self._replace(twins, data, url_id)
             self._claim(self._store(url_id, data), keys)
             has_new = has_new or not twins
@@ -179,6 +184,7 @@ class DedupItemWriter(ItemWriter):
         news = {name: item[name] for name in self._dedup.update if item.get(name) is not None}
         if not news:
             return
+        self._fields.record([news])
         for twin in twins:
             page_id, before = self._stored(twin)
             old: dict[str, Any] = _decode(before)

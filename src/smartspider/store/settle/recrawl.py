@@ -11,7 +11,8 @@ import msgspec
 
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState, Validators
 from smartspider.core.pages.extraction import Item
-from smartspider.core.requests.recrawl import LastVisit, PageVersion, is_recrawl_skip
+from smartspider.core.requests.recrawl import LastVisit, PageVersion
+from smartspider.core.requests.refusal import LeftOutLink
 from smartspider.core.requests.request import Request, content_fingerprint
 from smartspider.core.runs.plan import Plan
 from smartspider.store import statements
@@ -40,6 +41,7 @@ class RememberedPage(msgspec.Struct, frozen=True):
     items: list[Item]
     links: list[Request]
     next_pages: list[Request]
+    left_out: list[LeftOutLink] = []
 
 
 _decode = msgspec.json.Decoder(RememberedPage).decode
@@ -109,8 +111,8 @@ class PageMemory:
         keys = [(self._run_id, one) for one in prints]
         places = [
             QueueEntry(url_id, host_id, -priority)
-            for url_id, host_id, priority, reason in self._connection.executemany(SQL.left_alone, keys)
-            if url_id not in excluded and is_recrawl_skip(reason or "")
+            for url_id, host_id, priority, code in self._connection.executemany(SQL.left_alone, keys)
+            if url_id not in excluded and code == "recrawl"
         ]
         self._connection.executemany(SQL.look_after_all, [(entry.url_id,) for entry in places])
         return places
@@ -169,6 +171,7 @@ class PageMemory:
             children=links,
             links=links,
             next_pages=next_pages,
+            left_out=page.left_out,
             validators=Validators(content, version),
             is_unchanged=False,
         )
@@ -187,7 +190,10 @@ class PageMemory:
             links.setdefault(link.fingerprint, link)
         for next_page in verdict.next_pages:
             links.pop(next_page.fingerprint, None)
-        page = _encode(RememberedPage(request.depth, verdict.items, list(links.values()), verdict.next_pages))
+        remembered = RememberedPage(
+            request.depth, verdict.items, list(links.values()), verdict.next_pages, verdict.left_out
+        )
+        page = _encode(remembered)
         return zlib.compress(page, 1) if len(page) <= MAX_PAGE_BYTES else None
 
     def _context(self, request: Request) -> bytes:

@@ -34,6 +34,8 @@ class CounterDeltas(msgspec.Struct):
     retries: int = 0
     late: int = 0
     bytes_read: int = 0
+    left_out: int = 0
+    """Links that became no request."""
     closed: int = 0
 
     def count(self, state: UrlState, by: int = 1) -> None:
@@ -73,6 +75,8 @@ class LedgerRun(msgspec.Struct):
     task_id: int | None
     """Set if there are policies."""
     told_at: float
+    left_out: int
+    fields: bytes | None
 
     @property
     def policies(self) -> Policies:
@@ -84,9 +88,9 @@ class LedgerRun(msgspec.Struct):
         if verdict.state != "done":
             return verdict
         if self.max_pages is not None and self.done + deltas.done >= self.max_pages:
-            return Close("skipped", reason=f"{LIMIT}max_pages", status=verdict.status)
+            return Close("skipped", f"{LIMIT}max_pages", verdict.status, code="limit")
         if self.max_items is not None and self.items + deltas.items >= self.max_items:
-            return Close("skipped", reason=f"{LIMIT}max_items", status=verdict.status)
+            return Close("skipped", f"{LIMIT}max_items", verdict.status, code="limit")
         return verdict
 
     def item_room(self, deltas: CounterDeltas) -> int | None:
@@ -144,7 +148,7 @@ class RunCounters:
                 *(run.next_url, run.next_item, run.failures_row, deltas.total, deltas.done, deltas.redirect),
                 *(deltas.missing, deltas.skipped, deltas.dead, deltas.broken, deltas.items, deltas.rejected),
                 *(deltas.duplicates, deltas.updated, deltas.duplicate_urls, deltas.retries, deltas.late),
-                *(deltas.bytes_read, run.run_id),
+                *(deltas.bytes_read, deltas.left_out, run.fields, run.run_id),
             ),
         )
         state: RunState = "stopping"

@@ -7,10 +7,11 @@ from typing import assert_never
 
 import msgspec
 
-from smartspider.core.events import Event, FetchRetried
+from smartspider.core.events import Event, FetchRetried, UrlsLeftOut
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, UrlState
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import ACCEPTS_PAGES
 from smartspider.interfaces.ledger import SettleReport
@@ -21,11 +22,15 @@ from smartspider.store.settle.attempts import FailedAttempts, closed_event, reco
 from smartspider.store.settle.children import ChildRows, KnownRows
 from smartspider.store.settle.host_health import HostHealth
 from smartspider.store.settle.items import item_writer
+from smartspider.store.settle.left_out import LeftOutCounts, LeftOutLinks, ReasonKey
 from smartspider.store.settle.recrawl import FORGOTTEN, REMEMBERED, PageMemory
 from smartspider.store.settle.run import CounterDeltas, LedgerRun, RunCounters
 from smartspider.store.settle.step_log import StepLog
 
 SQL = statements.load("settle.sql", __package__)
+
+NO_SKIP: ReasonKey = ("other", False)
+NOTHING_NEW = Refusal("stop_when", "stop_when.seen: no item of the page is new")
 
 
 def settle_run(
@@ -77,22 +82,28 @@ class RunSettlement:
         self._closes: dict[int, tuple[object, ...]] = {}
         self._failures = FailedAttempts(connection, now)
         self._forgotten: list[int] = []
+        self._skips: dict[int, ReasonKey] = {}
         if run.task_id is not None:
             connection.execute(SQL.share_task, (run.task_id,))
         self._step_log = StepLog(connection, run.run_id)
         self._items = item_writer(connection, run, self._deltas)
         self._memory = self._page_memory()
-        self._children = ChildRows(connection, run, self._deltas, now, self._memory)
+        self._counts = LeftOutCounts(connection, run.run_id)
+        self._left_out = LeftOutLinks(connection, run, self._deltas, self._counts)
+        self._children = ChildRows(
+            connection, run, self._deltas, now, memory=self._memory, left_out=self._left_out
+        )
         self._counters = RunCounters(connection, run, now)
         health.is_adaptive = bool(run.adaptive)
 
     def load(self, row_query: RowCursor, child_query: KnownRows) -> None:
         """Read the results of the queries sent before."""
-        for url_id, state, host_id, visit, attempts in row_query:
+        for url_id, state, host_id, visit, attempts, is_next_page, code in row_query:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
             self._visits[url_id] = visit
             self._attempts[url_id] = attempts
+            self._skips[url_id] = (code or "other", bool(is_next_page))
         self._children.load(child_query)
         self._health.load()
 
@@ -125,6 +136,7 @@ class RunSettlement:
     def _write(self, settlements: Sequence[Settlement]) -> None:
         connection = self._connection
         self._children.write()
+        self._left_out.write(self._children.created)
         connection.executemany(SQL.close, [self._closes[url_id] for url_id in sorted(self._closes)])
         for url_id in self._forgotten:
             connection.frontier.forget(self._run_id, url_id)
@@ -136,7 +148,9 @@ class RunSettlement:
             self._memory.write()
         self._failures.write()
         record_sends(connection, self._run_id, settlements, self._clock_shift)
-        self._events += self._health.write(self._deltas)
+        self._events += self._health.write(self._deltas, self._counts)
+        self._counts.write()
+        self._events += [UrlsLeftOut(self._run_id, code, count) for code, count in self._counts.added.items()]
         for host_id in sorted(set(self._hosts.values())):
             connection.frontier.host_freed(host_id, self._now)
         self._counters.add(self._deltas, self._events)
@@ -207,6 +221,7 @@ class RunSettlement:
         page = msgspec.structs.replace(verdict, state="done", reason="", landed=None)
         target_id, state = self._children.row_for(landed, source_id)
         self._states.setdefault(target_id, state)
+        self._skips.setdefault(target_id, self._children.skipped_landings.get(target_id, NO_SKIP))
         if target_id == source_id:
             return self._store_page(source_id, page, settlement)
         source = Close("redirect", reason=f"to {landed.url}", status=verdict.status)
@@ -230,10 +245,21 @@ class RunSettlement:
         if self._memory is not None and stored.state in REMEMBERED:
             self._memory.remember(landed or settlement.lease.request, verdict)
         self._children.add(url_id, stored.children, is_redirected=stored.state == "redirect")
-        if kept.has_new and stored.state == verdict.state:
+        is_stored = stored.state == verdict.state
+        if is_stored:
+            self._leave_out(url_id, stored)
+        if kept.has_new and is_stored:
             self._children.add(url_id, stored.next_pages)
             self._continued.append(settlement.lease.url_id)
-        return stored.state == verdict.state
+        elif is_stored and stored.next_pages:
+            self._left_out.add_requests(url_id, stored.next_pages, NOTHING_NEW)
+        return is_stored
+
+    def _leave_out(self, url_id: int, page: Close) -> None:
+        """Leave out the refused links of a page."""
+        self._left_out.add(url_id, page.left_out)
+        if page.links_dropped:
+            self._counts.cut(("trap", False))
 
     def _write_close(
         self,
@@ -247,14 +273,13 @@ class RunSettlement:
     ) -> None:
         is_failure = verdict.state in ("dead", "broken")
         self._closes[url_id] = (
-            *(verdict.state, verdict.reason or None, verdict.status, items),
+            *(verdict.state, verdict.reason or None, verdict.code if verdict.state == "skipped" else None),
+            *(verdict.status, items),
             target_id,
             self._now,
             url_id,
         )
-        self._deltas.count(self._states[url_id], -1)
-        self._deltas.count(verdict.state)
-        self._states[url_id] = verdict.state
+        self._count_state(url_id, verdict)
         self._deltas.closed += 1
         self._deltas.rejected += len(verdict.rejected)
         if verdict.rejected or verdict.changes or verdict.counts:
@@ -266,6 +291,19 @@ class RunSettlement:
         elif verdict.state != "skipped":
             self._run.failures_row = 0
         self._events.append(closed_event(landed or settlement.lease.request, verdict, settlement, items))
+
+    def _count_state(self, url_id: int, verdict: Close) -> None:
+        """Count a row out of its old state and into the new one."""
+        before = self._states[url_id]
+        if before == "skipped" or verdict.state == "skipped":
+            code, is_next_page = self._skips.get(url_id, NO_SKIP)
+            if before == "skipped":
+                self._counts.count_requests((code, is_next_page), -1)
+            if verdict.state == "skipped":
+                self._counts.count_requests((verdict.code, is_next_page), 1)
+        self._deltas.count(before, -1)
+        self._deltas.count(verdict.state)
+        self._states[url_id] = verdict.state
 
     def _retry(self, settlement: Settlement, verdict: RetryLater) -> None:
         lease = settlement.lease

@@ -1,24 +1,25 @@
 -- run: the columns of a run that settling reads
 SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
        max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
-       CASE WHEN policies IS NOT NULL THEN task_id END, told_at
+       CASE WHEN policies IS NOT NULL THEN task_id END, told_at, left_out, fields
 FROM run WHERE id = ?
 
--- row_state: state, host, visits and failures of a row
-SELECT id, state, host_id, visit, attempts FROM url WHERE id = ?
+-- row_state: state, host, visits and failures of a row, and why it is skipped
+SELECT id, state, host_id, visit, attempts, is_next_page, code FROM url WHERE id = ?
 
 -- close: close a request
-UPDATE url SET state = ?, reason = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?
+UPDATE url SET state = ?, reason = ?, code = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?
 
 -- add_url: add a request
-INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, parent_id, extras, found_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, is_next_page, parent_id,
+    extras, found_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- known: whether a request has a row
 SELECT fingerprint FROM url WHERE run_id = ?1 AND fingerprint = ?2
 
 -- find_url: the row of a request
-SELECT fingerprint, id, state, host_id FROM url WHERE run_id = ? AND fingerprint = ?
+SELECT fingerprint, id, state, host_id, is_next_page, code FROM url WHERE run_id = ? AND fingerprint = ?
 
 -- add_item: add an item
 INSERT INTO item (id, url_id, data) VALUES (?, ?, ?)
@@ -93,11 +94,12 @@ SELECT count(*) FROM url WHERE run_id = ? AND host_id = ?
 UPDATE run SET next_url = ?, next_item = ?, failures_row = ?, total = total + ?, done = done + ?,
     redirect = redirect + ?, missing = missing + ?, skipped = skipped + ?, dead = dead + ?, broken = broken + ?,
     items = items + ?, rejected = rejected + ?, duplicates = duplicates + ?, updated = updated + ?,
-    duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?, untold = 1
+    duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?,
+    left_out = left_out + ?, fields = ?, untold = 1
 WHERE id = ?
 
 -- set_run_state: stop or pause a run
 UPDATE run SET state = ?, reason = ?, active_s = ?, resumed_at = ? WHERE id = ?
 
 -- host_down: open requests of a host that is abandoned
-SELECT id FROM url WHERE run_id = ? AND state = 'open' AND host_id = ?
+SELECT id, is_next_page FROM url WHERE run_id = ? AND state = 'open' AND host_id = ?

@@ -186,9 +186,9 @@ class RecordingReader:
         next_pages: list[str] = []
         followed: list[str] = []
         for link in extraction.links:
-            reason = self._links.refusal_of(link, request, extraction.base)
-            if reason is not None:
-                _refuse(refused, reason, link)
+            refusal = self._links.refusal_of(link, request, extraction)
+            if refusal is not None:
+                _refuse(refused, refusal.detail, link)
             elif link.is_pagination:
                 next_pages.append(normal_url(link.href, extraction.base) or link.href)
             else:

@@ -3,7 +3,7 @@ SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, fi
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-       retries, returns, late, bytes_read
+       retries, returns, late, bytes_read, left_out
 FROM run WHERE id = ?
 
 -- get_run__write: the same, locked
@@ -11,7 +11,7 @@ SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, fi
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-       retries, returns, late, bytes_read
+       retries, returns, late, bytes_read, left_out
 FROM run WHERE id = ? FOR NO KEY UPDATE OF run
 
 -- runs: all, newest first
@@ -24,12 +24,12 @@ SELECT id FROM run WHERE task_name = ? AND id < ? ORDER BY id DESC LIMIT nullif(
 SELECT id FROM run WHERE state IN ('queued', 'running', 'stopping') ORDER BY id
 
 -- open_again: reopen a request for another visit
-UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, status = NULL, target_id = NULL, attempts = 0,
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, code = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL, due_at = NULL
 WHERE id = ?
 
 -- open_again__many: reopen a request for another visit, for many
-UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, status = NULL, target_id = NULL, attempts = 0,
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, code = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL, due_at = NULL
 WHERE id = ANY (?::bigint[])
 
@@ -39,9 +39,10 @@ SELECT CASE WHEN (SELECT total > done + redirect + missing + skipped + dead + br
             ELSE (SELECT id FROM url WHERE run_id = ?1 AND state = 'open' ORDER BY id LIMIT 1) IS NOT NULL END
 
 -- close_rest: skip a bounded number of open requests
-UPDATE url SET state = 'skipped', reason = ?2, closed_at = ?3
+UPDATE url SET state = 'skipped', reason = ?2, code = ?5, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
              AND (?4::bigint <> 0 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1)) LIMIT 5000)
+RETURNING is_next_page
 
 -- entry_fetched: whether any entry returned a page, or at least an answer
 SELECT EXISTS (SELECT 1 FROM url u LEFT JOIN url t ON t.id = u.target_id WHERE u.run_id = ? AND u.is_entry <> 0

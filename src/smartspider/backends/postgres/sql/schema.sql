@@ -92,6 +92,8 @@ CREATE TABLE run (
     returns        bigint NOT NULL DEFAULT 0,
     late           bigint NOT NULL DEFAULT 0,
     bytes_read     bigint NOT NULL DEFAULT 0,
+    left_out       bigint NOT NULL DEFAULT 0,             -- links that became no request: rows of left_out
+    fields         bytea,                                -- fields of its items, and whether any row has a value, as JSON
     next_event     bigint NOT NULL DEFAULT 1,
     told_at        double precision NOT NULL DEFAULT 0,             -- time of its last progress event
     untold         bigint NOT NULL DEFAULT 0           -- 1 if the progress changed since
@@ -135,10 +137,12 @@ CREATE TABLE url (
     priority     bigint NOT NULL,
     depth        bigint NOT NULL,
     is_entry     bigint NOT NULL,
+    is_next_page bigint NOT NULL DEFAULT 0,            -- found by pagination
     parent_id    bigint,
     extras       bytea,                                  -- method, headers, body, meta; NULL for a plain GET
     state        text COLLATE "C" NOT NULL DEFAULT 'open',
     reason       text,
+    code         text COLLATE "C",               -- why it is skipped: a code of core/requests/refusal.py
     status       bigint,
     items        bigint NOT NULL DEFAULT 0,            -- number of stored items
     target_id    bigint,                               -- target of a redirect
@@ -160,6 +164,30 @@ CREATE INDEX url_host ON url (run_id, host_id);
 CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
 CREATE INDEX url_closed ON url (run_id, state, id) WHERE state <> 'open';
 CREATE INDEX url_entry ON url (run_id, id) WHERE is_entry <> 0;
+CREATE INDEX url_skipped ON url (run_id, code, is_next_page) WHERE state = 'skipped';
+CREATE INDEX url_missing_entry ON url (run_id, id) WHERE state = 'missing' AND is_entry = 1;
+
+CREATE TABLE left_out (                                 -- links of a run that became no request
+    run_id       bigint NOT NULL,
+    fingerprint  bytea NOT NULL,                          -- of the request it would be; no row of url has it
+    code         text COLLATE "C" NOT NULL,                          -- a code of core/requests/refusal.py
+    is_next_page bigint NOT NULL,                       -- found by pagination
+    detail       text NOT NULL,                          -- the rule that refuses it
+    url          text NOT NULL,
+    parent_id    bigint NOT NULL,                       -- the first page that links to it
+    PRIMARY KEY (run_id, fingerprint)
+);
+CREATE INDEX left_out_code ON left_out (run_id, code, is_next_page);
+
+CREATE TABLE left_out_count (                           -- what a run left out, by reason
+    run_id       bigint NOT NULL,
+    code         text COLLATE "C" NOT NULL,
+    is_next_page bigint NOT NULL,
+    links        bigint NOT NULL,                       -- rows of left_out
+    requests     bigint NOT NULL,                       -- rows of url that are skipped
+    is_cut       bigint NOT NULL,                       -- 1 if there were more links than are stored
+    PRIMARY KEY (run_id, code, is_next_page)
+);
 
 CREATE TABLE item (
     id     bigint PRIMARY KEY,
@@ -203,6 +231,7 @@ CREATE TABLE step_count (
     changed  bigint NOT NULL,
     emptied  bigint NOT NULL,
     rejected bigint NOT NULL,
+    unsure   bigint NOT NULL,
     PRIMARY KEY (run_id, step)
 );
 
@@ -231,7 +260,6 @@ CREATE TABLE attempt (
     elapsed_s double precision NOT NULL
 );
 CREATE INDEX attempt_url ON attempt (url_id);
-    unsure   bigint NOT NULL,
 
 CREATE TABLE robots (
     origin     text COLLATE "C" PRIMARY KEY,
@@ -453,7 +481,7 @@ CREATE TABLE metric (                                   -- counters over all wor
     PRIMARY KEY (name, labels)
 );
 
-CREATE TABLE scaling (                                  -- one row: the wanted number of workers
+CREATE TABLE scaling (                                  -- one row: the desired number of workers
     desired bigint NOT NULL,                            -- -1: no decision yet
     at      double precision NOT NULL,
     figure  text NOT NULL                               -- decision, as JSON

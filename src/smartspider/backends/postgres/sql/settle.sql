@@ -1,29 +1,30 @@
 -- run__write: the columns of a run that settling reads, locked
 SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
        max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
-       CASE WHEN policies IS NOT NULL THEN task_id END, told_at
+       CASE WHEN policies IS NOT NULL THEN task_id END, told_at, left_out, fields
 FROM run WHERE id = ? FOR NO KEY UPDATE
 
 -- row_state__many: state, host, visits and failures of a row, for many
-SELECT id, state, host_id, visit, attempts FROM url WHERE id = ANY (?::bigint[])
+SELECT id, state, host_id, visit, attempts, is_next_page, code FROM url WHERE id = ANY (?::bigint[])
 
 -- close__many: close a request, for many
-UPDATE url SET state = closed.state, reason = closed.reason, status = closed.status, items = closed.items,
-    target_id = closed.target_id, closed_at = closed.at
-FROM unnest(?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::float8[], ?::bigint[])
-    AS closed (state, reason, status, items, target_id, at, id)
+UPDATE url SET state = closed.state, reason = closed.reason, code = closed.code, status = closed.status,
+    items = closed.items, target_id = closed.target_id, closed_at = closed.at
+FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::float8[], ?::bigint[])
+    AS closed (state, reason, code, status, items, target_id, at, id)
 WHERE url.id = closed.id
 
 -- add_url__many: add a request, for many
-INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, parent_id, extras, found_at)
+INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, is_next_page, parent_id,
+    extras, found_at)
 SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bytea[], ?::bigint[], ?::text[], ?::text[], ?::bigint[], ?::bigint[],
-                     ?::bigint[], ?::bigint[], ?::bytea[], ?::float8[]) ORDER BY 3
+                     ?::bigint[], ?::bigint[], ?::bigint[], ?::bytea[], ?::float8[]) ORDER BY 3
 
 -- known__many: whether a request has a row, for many
 SELECT fingerprint FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- find_url__many: the row of a request, for many
-SELECT fingerprint, id, state, host_id FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
+SELECT fingerprint, id, state, host_id, is_next_page, code FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- add_item__many: add an item, for many
 INSERT INTO item (id, url_id, data) SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[])

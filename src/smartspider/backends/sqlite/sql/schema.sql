@@ -87,6 +87,8 @@ CREATE TABLE run (
     returns        INTEGER NOT NULL DEFAULT 0,
     late           INTEGER NOT NULL DEFAULT 0,
     bytes_read     INTEGER NOT NULL DEFAULT 0,
+    left_out       INTEGER NOT NULL DEFAULT 0,             -- links that became no request: rows of left_out
+    fields         BLOB,                                -- fields of its items, and whether any row has a value, as JSON
     next_event     INTEGER NOT NULL DEFAULT 1,
     told_at        REAL NOT NULL DEFAULT 0,             -- time of its last progress event
     untold         INTEGER NOT NULL DEFAULT 0           -- 1 if the progress changed since
@@ -128,10 +130,12 @@ CREATE TABLE url (
     priority     INTEGER NOT NULL,
     depth        INTEGER NOT NULL,
     is_entry     INTEGER NOT NULL,
+    is_next_page INTEGER NOT NULL DEFAULT 0,            -- found by pagination
     parent_id    INTEGER,
     extras       BLOB,                                  -- method, headers, body, meta; NULL for a plain GET
     state        TEXT NOT NULL DEFAULT 'open',
     reason       TEXT,
+    code         TEXT,                                  -- why it is skipped: a code of core/requests/refusal.py
     status       INTEGER,
     items        INTEGER NOT NULL DEFAULT 0,            -- number of stored items
     target_id    INTEGER,                               -- target of a redirect
@@ -145,6 +149,30 @@ CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
 CREATE INDEX url_open ON url (run_id) WHERE state = 'open';
 CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
 CREATE INDEX url_closed ON url (run_id, state) WHERE state <> 'open';
+CREATE INDEX url_skipped ON url (run_id, code, is_next_page) WHERE state = 'skipped';
+CREATE INDEX url_missing_entry ON url (run_id, id) WHERE state = 'missing' AND is_entry = 1;
+
+CREATE TABLE left_out (                                 -- links of a run that became no request
+    run_id       INTEGER NOT NULL,
+    fingerprint  BLOB NOT NULL,                          -- of the request it would be; no row of url has it
+    code         TEXT NOT NULL,                          -- a code of core/requests/refusal.py
+    is_next_page INTEGER NOT NULL,                       -- found by pagination
+    detail       TEXT NOT NULL,                          -- the rule that refuses it
+    url          TEXT NOT NULL,
+    parent_id    INTEGER NOT NULL,                       -- the first page that links to it
+    PRIMARY KEY (run_id, fingerprint)
+) WITHOUT ROWID;
+CREATE INDEX left_out_code ON left_out (run_id, code, is_next_page);
+
+CREATE TABLE left_out_count (                           -- what a run left out, by reason
+    run_id       INTEGER NOT NULL,
+    code         TEXT NOT NULL,
+    is_next_page INTEGER NOT NULL,
+    links        INTEGER NOT NULL,                       -- rows of left_out
+    requests     INTEGER NOT NULL,                       -- rows of url that are skipped
+    is_cut       INTEGER NOT NULL,                       -- 1 if there were more links than are stored
+    PRIMARY KEY (run_id, code, is_next_page)
+) WITHOUT ROWID;
 
 CREATE TABLE item (
     id     INTEGER PRIMARY KEY,
@@ -188,6 +216,7 @@ CREATE TABLE step_count (
     changed  INTEGER NOT NULL,
     emptied  INTEGER NOT NULL,
     rejected INTEGER NOT NULL,
+    unsure   INTEGER NOT NULL,
     PRIMARY KEY (run_id, step)
 ) WITHOUT ROWID;
 
@@ -216,7 +245,6 @@ CREATE TABLE attempt (
     elapsed_s REAL NOT NULL
 );
 CREATE INDEX attempt_url ON attempt (url_id);
-    unsure   INTEGER NOT NULL,
 
 CREATE TABLE robots (
     origin     TEXT PRIMARY KEY,
@@ -430,7 +458,7 @@ CREATE TABLE metric (                                   -- counters over all wor
     PRIMARY KEY (name, labels)
 ) WITHOUT ROWID;
 
-CREATE TABLE scaling (                                  -- one row: the wanted number of workers
+CREATE TABLE scaling (                                  -- one row: the desired number of workers
     desired INTEGER NOT NULL,                           -- -1: no decision yet
     at      REAL NOT NULL,
     figure  TEXT NOT NULL                               -- decision, as JSON
