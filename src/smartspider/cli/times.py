@@ -19,12 +19,12 @@ def parse_duration_s(text: str) -> float:
     return float(found[1]) * _UNIT_S[found[2]]
 
 
-def parse_time(text: str | None) -> str | None:
+def parse_time(text: str | None, now: float | None = None) -> str | None:
     """Return a time for the API; a duration with a unit (`10m`, `2h`, `7d`) means that long ago."""
     found = None if text is None else _DURATION.match(text.strip())
     if found is None or not found[2]:
         return text
-    return f"{time.time() - parse_duration_s(found[0]):.3f}"
+    return f"{(time.time() if now is None else now) - parse_duration_s(found[0]):.3f}"
 
 
 def format_time(at: str | None) -> str:

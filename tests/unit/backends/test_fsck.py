@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TypeVar
 
 import pytest
 
+from smartspider.backends.sqlite.database import SqliteDatabase
+from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.pages.extraction import RejectedItem
 from smartspider.core.runs.run import Run
@@ -24,6 +28,8 @@ from smartspider_testing.contracts.actions import (
     urls,
 )
 from smartspider_testing.contracts.ledger.item_dedup import gave
+
+T = TypeVar("T")
 
 ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}' FROM run"
 
@@ -193,29 +199,33 @@ async def test_a_lost_row_offered_twice_at_once_is_queued_once(backend: SqliteBa
     assert await backend.store.fsck() == []
 
 
-def _crash_after(times: int) -> Callable[[object], bool]:
-    left = [times]
+class Interrupted(SqliteDatabase):
+    """A database whose process ends after one transaction."""
 
-    def step(_: object) -> bool:
-        left[0] -= 1
-        if left[0] < 0:
+    has_written = False
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        if self.has_written:
             raise KeyboardInterrupt
-        return True
+        self.has_written = True
+        return await super().write(work)
 
-    return step
+
+@pytest.fixture
+def interrupted(backend: SqliteBackend) -> Iterator[SqliteStore]:
+    with closing(Interrupted(backend.folder, backend.clock)) as database:
+        yield SqliteStore(database)
 
 
 async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, interrupted: SqliteStore
 ) -> None:
     run = await begin(backend, *urls(3))
     worker = await backend.frontier.join(WorkerRegistration("w"))
     await settle(backend, done(await take_one(backend, worker, run), items=[{"n": 1}]))
     await backend.store.set_state(run.id, "paused")
-    with monkeypatch.context() as patch:
-        patch.setattr("smartspider.store.runs.lifecycle.delete_step", lambda *_: _crash_after(0)(None))
-        with pytest.raises(KeyboardInterrupt):
-            await backend.store.delete_run(run.id)
+    with pytest.raises(KeyboardInterrupt):
+        await interrupted.delete_run(run.id)
     assert (await backend.store.get_run(run.id)).state == "cancelled"
     await backend.store.delete_run(run.id)
     assert await backend.store.find_runs() == []
@@ -223,11 +233,10 @@ async def test_a_run_half_deleted_is_never_worked_on_and_can_be_deleted_again(
 
 
 async def test_a_cancel_that_was_interrupted_goes_on(
-    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+    backend: SqliteBackend, interrupted: SqliteStore
 ) -> None:
     run = await begin(backend, *urls(3))
-    with monkeypatch.context() as patch:
-        patch.setattr("smartspider.store.runs.lifecycle.close_rest", lambda *_, **__: _crash_after(0)(None))
-        with pytest.raises(KeyboardInterrupt):
-            await backend.store.set_state(run.id, "cancelled")
+    with pytest.raises(KeyboardInterrupt):
+        await interrupted.set_state(run.id, "cancelled")
+    assert (await backend.store.get_run(run.id)).counters.open == 3
     assert (await backend.store.set_state(run.id, "cancelled")).counters.open == 0

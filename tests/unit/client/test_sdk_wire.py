@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import msgspec
 import pytest
@@ -30,6 +30,7 @@ from smartspider.core import errors
 from smartspider.core.logs import LogLine
 from smartspider.core.runs.run import RunState
 from smartspider.operations.services import Services
+from smartspider.views.arguments import ExportArguments
 from smartspider_testing.sites.answers import page, reply
 from smartspider_testing.sites.scripted import ScriptableSite
 
@@ -219,25 +220,36 @@ async def test_whoever_is_let_in_no_more_is_told_so(services: Services, url: str
             await waiting
 
 
+class CutOff(Client):
+    """A client whose line is cut while it reads a file."""
+
+    def __init__(self, line: Wire) -> None:
+        super().__init__(line.url, ADMIN_TOKEN, retry=IMPATIENT)
+        self._line = line
+
+    async def export_results(
+        self,
+        *,
+        format: str = "jsonl",  # noqa: A002 - what the API calls it
+        **options: Unpack[ExportArguments],
+    ) -> AsyncGenerator[bytes]:
+        async for piece in super().export_results(format=format, **options):
+            self._line.cut()
+            yield piece
+
+
 async def test_an_export_that_breaks_off_is_no_file(
-    services: Services, far: Client, cut: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    services: Services, far: Client, cut: Wire, tmp_path: Path
 ) -> None:
     draw = random.Random(1)  # names that stay long on the way, where bodies are compressed
     rows = [{**TEA[0], "name": draw.randbytes(500).hex(), "price": number} for number in range(3000)]
     run = await far.runs.get(str((await crawled(services.installation, rows)).id))
     whole = await run.results.export(tmp_path / "whole.jsonl")
     assert len(whole.read_bytes().splitlines()) == 3000
-    exporting = far.export_results
-
-    async def cut_off(**how: Any) -> AsyncGenerator[bytes]:
-        async for piece in exporting(**how):
-            cut.cut()
-            yield piece
-
-    monkeypatch.setattr(far, "export_results", cut_off)
     whole.write_text("before")
-    with pytest.raises(errors.ServerUnreachable):
-        await run.results.export(whole)
+    async with CutOff(cut) as client:
+        with pytest.raises(errors.ServerUnreachable):
+            await (await client.runs.get(run.id)).results.export(whole)
     assert whole.read_text() == "before"
     assert not list(await asyncio.to_thread(lambda: list(tmp_path.glob(".*"))))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -250,9 +251,7 @@ async def test_health_tells_what_is_new_and_what_is_over(
     from smartspider.backends.sqlite.worker_locks import sqlite_workers
 
     free = 10**12
-    monkeypatch.setattr(
-        "smartspider.keeper.health.shutil.disk_usage", lambda _path: Usage(2 * 10**12, 0, free)
-    )
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(2 * 10**12, 0, free))
     workers = sqlite_workers(harness.backend.database)
     duty = CheckHealth(tmp_path, workers, harness.clock, harness.backend.database.now)
     worker = await harness.backend.frontier.join(WorkerRegistration("slow"))

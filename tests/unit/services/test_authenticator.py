@@ -16,16 +16,35 @@ from smartspider.services.access.access import Access, build_access, create_firs
 from smartspider.services.access.authenticator import CACHE_S, Authenticator
 from smartspider.services.access.secrets import hash_secret
 from smartspider.services.access.session_tokens import LEEWAY_S, LIFETIME_S, SessionTokens
-from smartspider.store.access.records import NewToken
+from smartspider.store.access.records import NewToken, TokenRecord
+from smartspider.store.access.users import UserStore
 from smartspider.wiring.folder import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 
 
-class CountingBackend(SqliteBackend):
-    """Counts token lookups."""
+class Users(UserStore):
+    """Counts token lookups; its disk can be full."""
 
     lookups = 0
+    is_full = False
+
+    async def find_token(self, hash_: bytes) -> TokenRecord | None:
+        self.lookups += 1
+        return await super().find_token(hash_)
+
+    async def record_token_use(self, token_id: int) -> None:
+        if self.is_full:
+            raise StoreUnavailable("the disk is full")
+        await super().record_token_use(token_id)
+
+
+class CountingBackend(SqliteBackend):
+    users: Users
+
+    def open(self) -> None:
+        super().open()
+        self.users = Users(self.database)
 
 
 @pytest.fixture
@@ -44,14 +63,7 @@ def installation(backend: CountingBackend, tmp_path: Path) -> Iterator[Installat
 
 
 @pytest.fixture
-def access(backend: CountingBackend, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Access:
-    find_token = backend.users.find_token
-
-    async def counted(hash_: bytes) -> object:
-        backend.lookups += 1
-        return await find_token(hash_)
-
-    monkeypatch.setattr(backend.users, "find_token", counted)
+def access(installation: Installation) -> Access:
     return build_access(installation, "ädmin's token ", quick_passwords())
 
 
@@ -74,10 +86,10 @@ async def test_a_token_is_looked_up_once_in_a_while(backend: CountingBackend, ac
         assert await access.authenticator.principal(secret) == Principal(
             "token:ci", "viewer", ("runs:read",), 1
         )
-    assert backend.lookups == 1
+    assert backend.users.lookups == 1
     await backend.clock.advance(CACHE_S)
     await access.authenticator.principal(secret)
-    assert backend.lookups == 2
+    assert backend.users.lookups == 2
 
 
 async def test_what_another_process_revokes_bites_within_two_seconds(
@@ -110,18 +122,14 @@ async def test_a_token_is_over_to_the_moment(backend: CountingBackend, access: A
 
 
 async def test_use_is_noted_and_a_store_that_cannot_be_written_keeps_nobody_out(
-    backend: CountingBackend, access: Access, monkeypatch: pytest.MonkeyPatch
+    backend: CountingBackend, access: Access
 ) -> None:
     secret = await kept(backend)
     await access.authenticator.principal(secret)
     noted = (await backend.users.get_token(1)).used_at
     assert noted == backend.clock.now()
     await backend.clock.advance(61.0)
-
-    async def full(_id: int) -> None:
-        raise StoreUnavailable("the disk is full")
-
-    monkeypatch.setattr(backend.users, "record_token_use", full)
+    backend.users.is_full = True
     await access.authenticator.principal(secret)
     assert (await backend.users.get_token(1)).used_at == noted
 
@@ -148,17 +156,17 @@ async def test_the_cache_is_bounded(backend: CountingBackend, installation: Inst
     for _ in range(2):
         for secret in secrets:
             await authenticator.principal(secret)
-    assert backend.lookups == 6
+    assert backend.users.lookups == 6
     for secret in secrets[1:]:
         await authenticator.principal(secret)
-    assert backend.lookups == 6
+    assert backend.users.lookups == 6
 
 
 async def test_refusals_are_not_cached(backend: CountingBackend, access: Access) -> None:
     for _ in range(2):
         for number in range(20):
             await refused(access, f"forged {number}".encode())
-    assert backend.lookups == 40
+    assert backend.users.lookups == 40
 
 
 async def test_a_session_lasts_minutes_and_goes_on_with_its_refresh(

@@ -138,16 +138,12 @@ def test_the_budget_of_a_filter_is_a_size(tmp_path: Path, text: str, size: int) 
 
 
 async def test_a_plain_crawl_has_nothing_in_front_of_its_store(
-    folder: DataFolder, site: ScriptableSite, monkeypatch: pytest.MonkeyPatch
+    folder: DataFolder, site: ScriptableSite
 ) -> None:
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("no layer is needed")
-
-    monkeypatch.setattr(DedupLedger, "settle", never)
-    monkeypatch.setattr(FolderBloomFilter, "__init__", never)
     ended = await crawled(folder, await queue_run(folder, site))
     assert (ended.state, ended.counters.done) == ("completed", 9)
     assert JobFactory(folder, build_bus()).context.ledger is folder.ledger
+    assert not (folder.path / FOLDER).exists()
 
 
 def test_workers_of_a_data_folder_import_no_redis() -> None:

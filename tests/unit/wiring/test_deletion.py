@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.backends.sqlite.store import SqliteStore
-from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
+from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.runs.run import RunState
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.data_folder import DataFolder, pending_output_marker, run_lock
@@ -74,15 +73,10 @@ async def test_a_run_that_is_not_there_leaves_no_trace(folder: DataFolder) -> No
     assert files_of(folder) == set()
 
 
-async def test_space_that_cannot_be_given_back_now_does_not_keep_the_run(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def busy(_: SqliteStore) -> None:
-        raise StoreUnavailable("the data folder is in use")
-
+async def test_space_that_cannot_be_given_back_now_does_not_keep_the_run(folder: DataFolder) -> None:
     run_id = await make_run(folder)
-    monkeypatch.setattr(SqliteStore, "compact", busy)
-    assert await delete_local_run(folder, run_id) == "the data folder is in use"
+    await folder.frontier.join(WorkerRegistration("of another run"))
+    assert await delete_local_run(folder, run_id) == f"the data folder {folder.path} is in use"
     assert await folder.store.find_runs() == []
     assert files_of(folder) == set()
 
