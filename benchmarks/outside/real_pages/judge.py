@@ -177,5 +177,5 @@ def _judge_next(label: Label, suggested: list[str]) -> NextVerdict:
         return "missing" if label.next else "none"
     if label.next is None:
         return "wrong"
-    wanted = _address(label.next, label.url)
-    return "right" if wanted in {_address(one, label.url) for one in suggested} else "wrong"
+    wanted = {_address(one, label.url) for one in (label.next, *label.next_others)}
+    return "right" if wanted & {_address(one, label.url) for one in suggested} else "wrong"

@@ -31,6 +31,8 @@ class Label(msgspec.Struct, frozen=True):
     """
     next: str | None
     """The next page of the list; None if there is none."""
+    next_others: list[str] = []
+    """Addresses that are as right."""
     next_path: str = ""
     """The file of the next page; without one, the page with other items is served."""
     decoys: list[str] = []

@@ -78,6 +78,7 @@ def _answers(label: Label, root: Path) -> dict[Any, Answer]:
     kind = f"{label.type}; charset={label.charset}" if label.charset else label.type
     body = (root / label.path).read_bytes()
     others = [label.next] if label.next and not label.next_path else []
+    others += label.next_others
     answers = {
         _same(_target(urljoin(label.url, url))): Answer(other_items(body, label, str(number)), kind)
         for number, url in enumerate([*others, *label.decoys], 2)
