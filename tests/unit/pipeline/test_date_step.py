@@ -62,10 +62,40 @@ GUESSED: list[tuple[str, str]] = [
     ("31 Dec", "2025-12-31"),
     ("vor 3 Stunden", "2026-01-09T09:00:00+00:00"),
     ("gestern", "2026-01-08"),
+    ("3.1.2026", "2026-01-03"),
+    ("24.12.26", "2026-12-24"),
+    ("12/24/26", "2026-12-24"),
+    ("Sat 10 Jan", "2026-01-10"),
+    ("Sun 11 Jan", "2025-01-11"),
+]
+SENTENCES: list[tuple[str, str]] = [
+    ("Posted on August 5, 2015 at 10:00 am", "2015-08-05T10:00:00"),
+    ("Published: 3 March 2021", "2021-03-03"),
+    ("Posted on August 5", "2025-08-05"),
+    ("by Ann on Jan 3, 2026 | 12 comments", "2026-01-03"),
+    ("Last updated: 2021-03-03T10:00:00Z", "2021-03-03T10:00:00+00:00"),
+    ("2021-03-03 by Ann", "2021-03-03"),
+    ("Veröffentlicht am 3. März 2021 um 10:00 Uhr", "2021-03-03T10:00:00"),
+    ("Publié le 3 mars 2021 à 14h40", "2021-03-03T14:40:00"),
+    ("Publicado el 3 de marzo de 2021", "2021-03-03"),
+    ("发布时间：2026-01-03 10:05", "2026-01-03T10:05:00"),
+    ("本站记者发布于2026年1月3日上午10:05，转载请注明", "2026-01-03T10:05:00"),
+    ("更新于3小时前", "2026-01-09T09:00:00+00:00"),
+    ("Posted 3 hours ago by Ann", "2026-01-09T09:00:00+00:00"),
+    ("Ann wrote this yesterday at noon", "2026-01-08T12:00:00"),
+    ("about an hour ago", "2026-01-09T11:00:00+00:00"),
+    ("the day before yesterday", "2026-01-07"),
+    ("in about two hours", "2026-01-09T14:00:00+00:00"),
+    ("in three weeks' time", "2026-01-30"),
+    ("an hour from now", "2026-01-09T13:00:00+00:00"),
+    ("Friday at 3:40 pm", "2026-01-02T15:40:00"),
+    ("星期四", "2026-01-08"),
+    ("上周五", "2026-01-02"),
+    ("10:04am", "2026-01-09T10:04:00"),
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), FIXED + SEEN_FROM_THE_FETCH + GUESSED)
+@pytest.mark.parametrize(("text", "expected"), FIXED + SEEN_FROM_THE_FETCH + GUESSED + SENTENCES)
 def test_a_date_is_read_as_it_is_meant(one: One, text: Any, expected: str) -> None:
     assert one("date", text) == expected
 
@@ -94,6 +124,13 @@ def test_a_date_is_read_as_it_is_meant(one: One, text: Any, expected: str) -> No
         float("inf"),
         10**30,
         1e15,
+        "14:05",
+        "From 3 March 2021 to 5 March 2021",
+        "Posted on 3 March 2021, updated 3 hours and 2 days ago, then on 4 March 2021",
+        "Chapter 3, 2021",
+        "Room 12 has 3 beds",
+        "opened yesterday, closes tomorrow",
+        "published",
         "This text is far too long to be a date of any kind, in 2026",
     ],
 )
@@ -146,6 +183,12 @@ def test_with_formats_nothing_is_guessed_unless_languages_are_named(one: One) ->
     assert isinstance(one("date", "3 Jan 2026", formats=["%d.%m.%Y"]), StepFailed)
     assert one("date", "3 Jan 2026", formats=["%d.%m.%Y"], languages=["en"]) == "2026-01-03"
     assert one("date", "2026-01-03", formats=["%d.%m.%Y"]) == "2026-01-03"
+
+
+def test_all_languages_are_tried_on_request(one: One) -> None:
+    assert isinstance(one("date", "बुधवार 24 मई 1997 12:09"), StepFailed)
+    assert one("date", "बुधवार 24 मई 1997 12:09", languages=["all"]) == "1997-05-24T12:09:00"
+    assert one("date", "बुधवार 24 मई 1997 12:09", languages="all") == "1997-05-24T12:09:00"
 
 
 def test_languages_decide_about_the_order_of_day_and_month(one: One) -> None:

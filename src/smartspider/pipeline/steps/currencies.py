@@ -11,8 +11,8 @@ from collections.abc import Iterable
 _SIGNS = {
     "€": "EUR", "£": "GBP", "¥": "CNY", "$": "USD", "₹": "INR", "र": "INR", "₽": "RUB", "₩": "KRW",
     "₺": "TRY", "₫": "VND", "đ": "VND", "฿": "THB", "₴": "UAH", "₪": "ILS", "₱": "PHP", "₦": "NGN",
-    "₸": "KZT", "₡": "CRC", "₲": "PYG", "₵": "GHS", "₮": "MNT", "₼": "AZN", "₾": "GEL", "৳": "BDT", "₨": "INR",
-    "R$": "BRL", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "HK$": "HKD", "NT$": "TWD",
+    "₸": "KZT", "₡": "CRC", "₲": "PYG", "₵": "GHS", "₮": "MNT", "₼": "AZN", "₾": "GEL", "৳": "BDT",
+    "₨": "INR", "R$": "BRL", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "HK$": "HKD", "NT$": "TWD",
     "S$": "SGD", "US$": "USD", "NZ$": "NZD", "MX$": "MXN", "zł": "PLN", "Kč": "CZK", "Ft": "HUF",
     "Rs": "INR", "RM": "MYR", "Rp": "IDR", "TL": "TRY", "lei": "RON", "Lei": "RON", "Tk": "BDT", "VNĐ": "VND",
     "грн": "UAH", "лв": "BGN", "руб": "RUB", "тг": "KZT", "元": "CNY", "块": "CNY", "人民币": "CNY",

@@ -13,17 +13,13 @@ from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Converter, require_short_text, type_name
-from smartspider.pipeline.steps.date_text import (
-    ParsedDate,
-    guess_date,
-    parse_absolute_date,
-    parse_epoch,
-    parse_relative_date,
-    past_day,
-    unknown_languages,
-)
+from smartspider.pipeline.steps.date_guess import date_spans, guess_date, unknown_languages, without_label
+from smartspider.pipeline.steps.date_relative import find_relative_date, parse_relative_date, past_day
+from smartspider.pipeline.steps.date_text import ParsedDate, parse_absolute_date, parse_epoch
 
 _REMEMBERED = 4096
+_MOST_WORDS = 16
+"""The longest sentence in which a word such as `yesterday` is a date."""
 _TIME = re.compile(r"%[-]?[HIMSpfcXTRz]")
 _YEAR = re.compile(r"%[-]?[YyGcxD]")
 _DAY = re.compile(r"%[-]?[djcxDueVUW]")
@@ -35,7 +31,7 @@ class DateStep(Converter):
 
     Tried in order: `formats` (strptime); ISO 8601, year-first and Chinese notations; dates relative to the
     fetch; HTTP dates; then a guess in `languages`, or in thirty common ones if neither these nor `formats`
-    are given. `timezone` is the zone of times without one.
+    are given; then the one date in a sentence. `timezone` is the zone of times without one.
     """
 
     kind: ColumnKind | None = "datetime"
@@ -84,10 +80,25 @@ class DateStep(Converter):
                 newest = past_day(at.month, at.day, now.replace(tzinfo=None))
                 return self._written(ParsedDate(at.replace(year=newest.year), has_time))
         text = _plain(text)
+        rest = without_label(text)
+        found = parse_absolute_date(rest) or self._read(rest, now) if rest != text else None
+        return self._written(found or self._read(text, now) or self._found_inside(text, now))
+
+    def _read(self, text: str, now: datetime) -> ParsedDate | None:
+        """Return the date that a text is."""
         found = parse_relative_date(text, now)
         if found is None and self._guesses:
             found = guess_date(text, now, self._languages)
-        return self._written(found)
+        return found
+
+    def _found_inside(self, text: str, now: datetime) -> ParsedDate | None:
+        """Return the only date in a sentence."""
+        dates = {
+            date for span in date_spans(text) if (date := parse_absolute_date(span) or self._read(span, now))
+        }
+        if not dates and len(text.split()) <= _MOST_WORDS:
+            return find_relative_date(text, now)
+        return dates.pop() if len(dates) == 1 else None
 
     def _written(self, moment: ParsedDate | None) -> str | None:
         if moment is None:

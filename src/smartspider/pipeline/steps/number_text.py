@@ -35,6 +35,8 @@ _GAP = re.compile(r"(?<=\d)([.,]) (?=\d\d(?!\d))")
 _ALL_DIGITS = re.compile(r"[\d.' ]+")
 _STRAY_POINT = re.compile(r"(?<![\d.,])\.(?=\d+[.,]\d)")
 """A point before a number that has its own marks: `$.750.30`."""
+_SEPARATING_DASH = re.compile(r"^[-\u2013\u2014]\s+")
+"""The rest of `Name - $44.99`; a minus sign stands beside the amount or its currency."""
 _ASIDE = re.compile(r"\([^()]*\d[^()]*\)")
 _PERCENTAGE = re.compile(r"[-+\u2212]?\s?\d+(?:[.,]\d+)?\s?%")
 _OUT_OF = re.compile(r"(?<=\d)\s*(?:out of|von|sur|su|trên|из)\s+\d+\b", re.IGNORECASE)
@@ -82,7 +84,8 @@ def _without_currency(text: str, language: str) -> tuple[str, str | None, bool]:
     name = names[0]
     if len(names) > 1 and is_vague(name):
         name = next((each for each in names if not is_vague(each)), name)
-    return _CURRENCY.sub(" ", text).strip(), currency_code(name, language), True
+    text = _CURRENCY.sub(" ", _SEPARATING_DASH.sub("", text))
+    return text.strip(), currency_code(name, language), True
 
 
 _CURRENCY = re.compile(rf"(?:{FOUND.pattern})(?:(?<=[^\W\d_])\.)?")
