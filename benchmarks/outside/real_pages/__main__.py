@@ -38,14 +38,15 @@ def main() -> int:
     labels = [label for label in labels if _is_there(label)]
     with ProcessPoolExecutor(options.jobs) as pool:
         results = list(pool.map(try_page, labels))
-    if options.json:
-        json.dump(msgspec.to_builtins(results), sys.stdout, ensure_ascii=False, indent=1)
-        return 0
     totals = Totals(results)
-    print(totals.line())
-    held = {label.key for label in labels if label.is_held and not options.reveal}
-    for result in results:
-        print(f"  {result.key}" if result.key in held else _report(result))
+    hidden = {label.key for label in labels if label.is_held and not options.reveal}
+    if options.json:
+        pages = [{"key": each.key} if each.key in hidden else msgspec.to_builtins(each) for each in results]
+        print(json.dumps({"totals": vars(totals), "pages": pages}, ensure_ascii=False, indent=1))
+    else:
+        print(totals.line())
+        for result in results:
+            print(f"  {result.key}" if result.key in hidden else _report(result))
     return 0 if totals.are_enough() else 1
 
 
@@ -54,7 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--half", choices=("tune", "held"), help="only this half of the pages")
     parser.add_argument("--page", metavar="KEY", help="only this page")
     parser.add_argument("--reveal", action="store_true", help="show details of the held half")
-    parser.add_argument("--json", action="store_true", help="print all results as JSON, details included")
+    parser.add_argument("--json", action="store_true", help="print totals and pages as JSON")
     parser.add_argument("--jobs", type=int, default=2, help="pages at a time")
     return parser.parse_args()
 

@@ -83,8 +83,9 @@ def _pair(labelled: list[LexborNode], suggested: list[LexborNode]) -> dict[int, 
     """
     ours = {node.mem_id: index for index, node in enumerate(labelled)}
     theirs = {node.mem_id: number for number, node in enumerate(suggested)}
-    nested = {(_owner(node, ours), number) for number, node in enumerate(suggested)}
-    nested |= {(index, _owner(node, theirs)) for index, node in enumerate(labelled)}
+    inside = {(_owner(node, ours), number) for number, node in enumerate(suggested)}
+    outside = {(index, _owner(node, theirs)) for index, node in enumerate(labelled)}
+    nested = {*inside, *outside}
     both = [(index, number) for index, number in nested if index is not None and number is not None]
     first, second = Counter(index for index, _ in both), Counter(number for _, number in both)
     pairs = {

@@ -1,0 +1,125 @@
+"""The judge of the benchmark on real pages is as strict as it says, and its labels are complete."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+URL = "https://site.example/news?page=1"
+HTML = """
+<nav><a href="/a">About</a><a href="/b">Blog</a></nav>
+<table>
+  <tr><th>Title</th><th>Price</th></tr>
+  <tr class="item"><td><a href="/1">A first book about spiders</a></td><td>12,50 €</td></tr>
+  <tr class="item"><td><a href="/2">A second book about spiders</a></td><td>8 €</td></tr>
+</table>
+"""
+ROWS = {
+    "0": {"title": ["A first book about spiders"], "url": ["/1"], "price": ["12,50 €", 12.5]},
+    "-1": {"title": ["A second book about…"], "url": ["/2"], "price": ["8 €", 8]},
+}
+FOUND = [
+    {"name": "A first book  about spiders", "link": "http://site.example/1", "cost": 12.5},
+    {"name": "A second book about spiders", "link": "http://site.example/2", "cost": 8},
+]
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A module of the benchmark, by its name."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    return lambda name: importlib.import_module(f"benchmarks.outside.real_pages.{name}")
+
+
+@pytest.fixture
+def judge(module: Callable[[str], ModuleType]) -> Callable[..., Any]:
+    """The judgement of a suggestion for the page above."""
+    label = module("labels").Label("group/page", "page.html", URL, ["tr.item"], 2, ROWS, "/news?page=2")
+    judging = module("judge")
+
+    def result(items: str | None = "tr.item", rows: Any = FOUND, links: Any = ("/news?page=2",)) -> Any:
+        return judging.judge(label, HTML, judging.Found(items, list(rows), list(links)))
+
+    return result
+
+
+def test_a_suggestion_with_the_wanted_rows_fields_and_next_page_is_right(judge: Callable[..., Any]) -> None:
+    result = judge()
+    assert result.list_right
+    assert (result.fields_right, result.fields_wrong) == (["title", "url", "price"], [])
+    assert result.next == "right"
+
+
+@pytest.mark.parametrize("items", ["table", "tr", "tr.item a", "nav a"])
+def test_groups_head_rows_parts_and_menus_are_other_lists(judge: Callable[..., Any], items: str) -> None:
+    result = judge(items)
+    assert not result.list_right
+    assert result.fields_right == []
+
+
+def test_a_field_is_wrong_if_one_row_is(judge: Callable[..., Any]) -> None:
+    rows = [FOUND[0], {**FOUND[1], "cost": 8000}]
+    assert judge(rows=rows).fields_wrong == ["price"]
+
+
+def test_rows_that_are_no_elements_are_compared_by_their_values(judge: Callable[..., Any]) -> None:
+    assert judge(None).list_right
+    assert not judge(None, [*FOUND, *FOUND]).list_right, "twice as many"
+    assert not judge(None, [{"name": "x"}, {"name": "y"}]).list_right
+
+
+@pytest.mark.parametrize(
+    ("links", "verdict"),
+    [((), "missing"), (("/archive",), "wrong"), (("http://site.example/news?page=2",), "right")],
+)
+def test_a_next_page_is_right_wrong_or_missing(
+    judge: Callable[..., Any], links: tuple[str, ...], verdict: str
+) -> None:
+    assert judge(links=links).next == verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "same"),
+    [
+        ("2016-03-09T10:00:00Z", "date:2016-03-09", True),
+        ("2016-03-10", "date:2016-03-09", False),
+        ("2016-03-10", "date:any", True),
+        ("an hour ago", "date:any", False),
+        (1899, "1.899 €", False),
+        (True, 1, False),
+        ("/a%20b", "https://site.example/a b", True),
+        ("/a#two", "/a#one", False),
+        (None, "x", False),
+    ],
+)
+def test_values_are_compared_as_people_read_them(
+    module: Callable[[str], ModuleType], given: Any, right: Any, same: bool
+) -> None:
+    assert module("judge").is_value(given, [right], URL) is same
+
+
+def test_the_served_next_page_has_the_same_list_with_other_items(
+    module: Callable[[str], ModuleType],
+) -> None:
+    label = module("labels").Label("group/page", "page.html", URL, ["tr.item"], 2, ROWS, "/news?page=2")
+    other = module("site").other_items(HTML.encode(), label, "2").decode()
+    assert other.count('class="item"') == 2
+    assert '<a href="/1-2">A first book about spiders 2</a>' in other
+    assert "12,50 €" in other
+    assert '<a href="/a">About</a>' in other, "only the items differ"
+
+
+def test_every_label_is_complete_and_the_halves_are_about_equal(module: Callable[[str], ModuleType]) -> None:
+    labels = module("labels").read_labels()
+    assert len(labels) >= 70
+    assert len({label.source for label in labels}) >= 8
+    assert [key for key, count in Counter(label.key for label in labels).items() if count > 1] == []
+    assert [label.key for label in labels if label.count < 2 or not all(label.rows.values())] == []
+    assert 0.4 <= sum(label.is_held for label in labels) / len(labels) <= 0.6
