@@ -27,7 +27,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.data_folder import DataFolder
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 LARGE = "large"
 HOST = "shop.example"

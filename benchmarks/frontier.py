@@ -28,7 +28,7 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.data_folder import DataFolder
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 GROUP = 64
 HOSTS = 1000

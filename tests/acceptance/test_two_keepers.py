@@ -18,7 +18,7 @@ from smartspider.installation.settings import Settings
 from smartspider.services.schedules.schedules import create
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import task_spec
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider.wiring.processes.keeper_process import keeper_command
 from smartspider.wiring.processes.lifecycle import run_loop
 

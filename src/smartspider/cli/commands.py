@@ -49,7 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fsck": ("smartspider.cli.server.checks:fsck", "Check and repair a data folder or a cluster."),
     "move": ("smartspider.cli.server.move:move", "Migrate a data folder to a cluster."),
     "chaos": ("smartspider.cli.server.chaos:chaos", "Run fault-injection tests on a temporary cluster."),
-    "completion": ("smartspider.cli.completion:completion", "Print or install shell completion."),
+    "completion": ("smartspider.cli.help:completion", "Print or install shell completion."),
     "help": ("smartspider.cli.help:help_command", "Show the help of a command."),
 }
 """Command name → (module:attribute, one-line help). `--help` reads only this table."""

@@ -132,7 +132,7 @@ class Target(msgspec.Struct, frozen=True, dict=True):
 async def _run_in_folder(
     folder: Path, settings: Settings, work: Callable[[AllOperations], Awaitable[T]]
 ) -> T:
-    from smartspider.wiring.folder import open_folder
+    from smartspider.wiring.opening import open_folder
 
     with open_folder(folder, cli_actor(), settings) as installation:
         async with _local_operations(installation) as operations:

@@ -1,4 +1,4 @@
-"""Access control: roles, scopes and ownership."""
+"""Access control: roles, scopes and ownership; users and tokens as stored."""
 
 from __future__ import annotations
 
@@ -105,3 +105,43 @@ def require(principal: Principal, area: Area, verb: Verb, *, owner: str | None =
             f"{owner} owns this, and {principal.name} ({principal.role}) may not change it",
             hint="ask the owner or an admin",
         )
+
+
+class UserRecord(msgspec.Struct, frozen=True):
+    """A user. `password` is an argon2 hash; if empty, the user cannot sign in. Raising `session` ends all
+    sessions.
+    """
+
+    id: int
+    name: str
+    password: str
+    role: Role
+    created_at: float
+    disabled_at: float | None
+    session: int
+
+
+class TokenRecord(msgspec.Struct, frozen=True):
+    """An API token. `actor` is the user it acts for, or itself."""
+
+    id: int
+    name: str
+    actor: str
+    role: Role
+    scopes: tuple[str, ...]
+    created_by: str
+    created_at: float
+    expires_at: float | None
+    used_at: float | None
+    revoked_at: float | None
+
+
+class NewToken(msgspec.Struct, frozen=True):
+    """A token to store, by its hash."""
+
+    name: str
+    hash: bytes
+    actor: str
+    role: Role
+    scopes: tuple[str, ...] = ()
+    expires_at: float | None = None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from smartspider.store.idempotency import IdempotencyStore
     from smartspider.store.logs.store import LogStore
     from smartspider.store.metrics import MetricStore
-    from smartspider.store.nodes.scaling import ScalingStore
+    from smartspider.store.nodes.workers import ScalingStore
     from smartspider.store.notifications import NotificationStore
     from smartspider.store.results.store import ResultStore
     from smartspider.store.schedules import ScheduleStore
@@ -206,7 +206,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def scaling(self) -> ScalingStore:
         """The desired number of workers."""
-        from smartspider.store.nodes.scaling import ScalingStore
+        from smartspider.store.nodes.workers import ScalingStore
 
         return ScalingStore(self.database)
 

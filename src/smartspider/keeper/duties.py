@@ -7,22 +7,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from smartspider.dedup.url_filter import UrlFilter
 from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.interfaces.clock import Clock
-from smartspider.keeper.disk_space import WatchDiskSpace
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
 from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, SweepOpenRows
 from smartspider.keeper.frontier.hosts import EvictIdleHosts, SendChangedHosts
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
-from smartspider.keeper.health import CheckHealth
+from smartspider.keeper.health import CheckHealth, WatchDiskSpace
 from smartspider.keeper.keeper import Duty
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
-from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, FreeUrlFilters, TrimEvents, TrimLogs
+from smartspider.keeper.retention import (
+    DeleteExpired,
+    DeleteOldRuns,
+    FreeUrlFilters,
+    RunSweep,
+    TrimEvents,
+    TrimLogs,
+)
 from smartspider.keeper.runs import CompleteRuns, ReclaimLeases, ReplayOpenRows
 from smartspider.keeper.scaling import DecideWorkers
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
 from smartspider.services.notifications.notifier import Notifier
-from smartspider.services.runs.retention import RunSweep
 from smartspider.store.runs.store import RunStore
 
 DeleteRun = Callable[[int], Awaitable[None]]

@@ -1,15 +1,24 @@
-"""Check the health of the installation and log changes."""
+"""Check the health and the disk space of the installation; log and notify about changes."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
+from smartspider.core.datetimes import format_time
+from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
+from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import WorkerRegistry
+from smartspider.services.notifications.notifier import Deliver, Message, numbered_message, retry_at
+from smartspider.store.notifications import MAX_TARGETS, NotificationStore
+from smartspider.store.runs.store import RunStore
 
 log = logging.getLogger("smartspider.keeper")
 
@@ -60,3 +69,129 @@ class CheckHealth:
         ahead_s = self._store_now() - self._clock.now()
         if abs(ahead_s) > CLOCK_S:
             yield "clock", f"the clock of this machine is {ahead_s:.0f} s behind the store's: it was set back"
+
+
+CHECK_S = 2.0
+IDLE_S = 10.0
+
+
+class StoreOutage(msgspec.Struct, frozen=True):
+    """The part of a notification about the store."""
+
+    reason: str
+    since: str
+    away_s: float
+    runs: list[str]
+    """Live runs, which make no progress meanwhile."""
+
+
+class StoreNotification(msgspec.Struct, frozen=True):
+    """A notification without its id; `run` is empty, for readers that expect the key."""
+
+    event: NotificationEvent
+    at: str
+    store: StoreOutage
+    run: dict[str, str] = {}
+
+
+class _PendingDelivery(msgspec.Struct, frozen=True):
+    """A message to deliver. It is kept in memory: the store accepts no writes."""
+
+    target: NotificationTarget
+    message: Message
+    tries: int = 0
+    due_at: float = 0.0
+
+
+class WatchDiskSpace:
+    """Detects that the disk of the store is full, and that it has space again. Writes nothing.
+
+    A new leader notifies again, so a notification may be sent twice.
+    """
+
+    name = "store"
+
+    def __init__(
+        self,
+        check_room: Callable[[], Awaitable[None]],
+        store: RunStore,
+        notifications: NotificationStore,
+        deliver: Deliver,
+        clock: Clock,
+    ) -> None:
+        self._check_room = check_room
+        self._store = store
+        self._notifications = notifications
+        self._send_message = deliver
+        self._clock = clock
+        self._since: float | None = None
+        self._pending: list[_PendingDelivery] = []
+        self._is_idle = False
+
+    @property
+    def every_s(self) -> float:
+        """Longer while no run is live: the check causes disk activity."""
+        return IDLE_S if self._is_idle else CHECK_S
+
+    async def do(self, term: Term) -> None:
+        """Check, notify about a change, and deliver due messages."""
+        try:
+            await self._check_room()
+        except StoreFull as error:
+            if self._since is None:
+                self._since = self._clock.now()
+                log.error(  # noqa: TRY400 - the traceback has no value
+                    "store.full: %s; no request is leased until space is freed", error.message
+                )
+                await self._notify("store.full", error.message, term)
+        except StoreUnavailable:
+            pass  # an unavailable store is reported by its users
+        else:
+            if self._since is not None:
+                log.info("store.returned: the store accepts writes again")
+                await self._notify("store.returned", "the store accepts writes again", term)
+                self._since = None
+        await self._deliver()
+        self._is_idle = self._since is None and not self._pending and not await self._has_runs()
+
+    async def _has_runs(self) -> bool:
+        try:
+            return bool(await self._store.live_runs())
+        except StoreUnavailable:
+            return True
+
+    async def _notify(self, event: NotificationEvent, reason: str, term: Term) -> None:
+        now, since = self._clock.now(), self._since or self._clock.now()
+        try:
+            targets = await self._notifications.find_targets(limit=MAX_TARGETS)
+            runs = [str(run.id) for run in await self._store.live_runs()]
+        except StoreUnavailable as error:
+            log.warning("notifications cannot be sent: %s", error.message)
+            return
+        outage = StoreOutage(reason, format_time(since), round(now - since, 1), runs)
+        data = msgspec.json.encode(StoreNotification(event, format_time(now), outage))
+        wanting = [one for one in targets if one.is_enabled and event in one.events]
+        self._pending += [
+            _PendingDelivery(one, numbered_message(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data))
+            for one in wanting
+        ]
+
+    async def _deliver(self) -> None:
+        now = self._clock.now()
+        due = [one for one in self._pending if one.due_at <= now]
+        later = [one for one in self._pending if one.due_at > now]
+        if due:
+            left: Sequence[_PendingDelivery | None] = await asyncio.gather(*map(self._send, due))
+            self._pending = later + [one for one in left if one is not None]
+
+    async def _send(self, pending: _PendingDelivery) -> _PendingDelivery | None:
+        """Deliver a message; return it with its next attempt if that failed."""
+        try:
+            await self._send_message(pending.target, pending.message)
+        except DeliveryFailed as error:
+            again_at = retry_at(self._clock, pending.tries)
+            log.warning("%s, try %d: %s", pending.message.id, pending.tries + 1, error.message)
+            if again_at is None:
+                return None
+            return msgspec.structs.replace(pending, tries=pending.tries + 1, due_at=again_at)
+        return None

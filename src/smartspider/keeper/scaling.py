@@ -21,7 +21,7 @@ from smartspider.core.workers.worker import WorkerRecord
 from smartspider.interfaces.frontier import Demand
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.store.nodes.scaling import ScalingStore
+from smartspider.store.nodes.workers import ScalingStore
 
 log = logging.getLogger("smartspider.keeper")
 

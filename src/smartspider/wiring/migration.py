@@ -26,8 +26,8 @@ from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.engine.runtime import SystemClock
 from smartspider.store.audit import AuditLog
 from smartspider.wiring import migration_checks
-from smartspider.wiring.folder import open_folder
 from smartspider.wiring.migration_checks import MigrationRequest
+from smartspider.wiring.opening import open_folder
 
 WAIT_S = 10.0
 """Time to wait for other programs that are ending."""

@@ -1,17 +1,27 @@
-"""Open an installation with the technology its settings name."""
+"""Open an installation with the technology its settings name: a data folder, or a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
+from smartspider.backends.sqlite.database import FILE, SqliteDatabase, connect
+from smartspider.backends.sqlite.demand import SqliteDemand
+from smartspider.backends.sqlite.frontier import SqliteFrontier, SqlitePermits, SqliteReplay
+from smartspider.backends.sqlite.ledger import SqliteLedger
+from smartspider.backends.sqlite.move_marker import folder_moved, read_marker
+from smartspider.backends.sqlite.schema import prepare
+from smartspider.backends.sqlite.store import SqliteHealth, SqliteStore
+from smartspider.backends.sqlite.worker_locks import sqlite_workers
 from smartspider.core.extras import require_extra
 from smartspider.core.tasks import SYSTEM
-from smartspider.installation.data_folder import HOME, folder_of
+from smartspider.engine.runtime import SystemClock
+from smartspider.installation.data_folder import HOME, DataFolder, folder_of
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings
-from smartspider.wiring.folder import open_folder
+from smartspider.installation.settings import Settings, read_settings
+from smartspider.store.nodes.leadership import SqlLeadership
+from smartspider.store.requests import SqlStoredUrls
 
 SERVER = "server"
 CLUSTER = "cluster"
@@ -45,3 +55,49 @@ async def open_installation(
         if role in KEYED_ROLES:
             cluster.check_keys()
         yield cluster
+
+
+@contextmanager
+def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()) -> Iterator[DataFolder]:
+    """Open a data folder, created or migrated if needed, and close it at the end; `actor` is
+    for the audit.
+    """
+    clock = SystemClock()
+    prepare(path)
+    database = SqliteDatabase(path, clock)
+    try:
+        yield DataFolder(
+            path=path,
+            settings=settings,
+            database=database,
+            store=SqliteStore(database),
+            frontier=SqliteFrontier(database),
+            ledger=SqliteLedger(database),
+            workers=sqlite_workers(database),
+            check_writable=SqliteHealth(database).check_writable,
+            check_room=SqliteHealth(database).check_room,
+            permits=SqlitePermits(database),
+            leadership=SqlLeadership(database),
+            demand=SqliteDemand(database),
+            stored_urls=SqlStoredUrls(database),
+            replay=SqliteReplay(database),
+            clock=clock,
+            actor=actor,
+        )
+    finally:
+        database.close()
+
+
+def check_not_moved(path: Path) -> None:
+    """Raise `NotAllowed` for a folder that was or is being moved, unless the settings name a cluster."""
+    if not read_settings().is_cluster:
+        check_folder_not_moved(path)
+
+
+def check_folder_not_moved(path: Path) -> None:
+    """Raise `NotAllowed` for a folder that was or is being moved, whatever the settings."""
+    prepare(path)
+    with closing(connect(path / FILE)) as connection:
+        marker = read_marker(connection)
+    if marker is not None:
+        raise folder_moved(marker, path)

@@ -18,12 +18,11 @@ from tests.unit.api.doors import PASSWORD, add_user, make_token, sign_in
 
 from smartspider.api.app import create_app
 from smartspider.api.middleware.authentication import PUBLIC_PATHS, is_public
-from smartspider.core.access import GRANTS, ROLES, SCOPES
+from smartspider.core.access import GRANTS, ROLES, SCOPES, NewToken
 from smartspider.installation.keys import Keys
 from smartspider.operations.services import Services
 from smartspider.services.access.secrets import hash_secret, new_secret
 from smartspider.services.access.session_tokens import ALGORITHM, SessionTokens
-from smartspider.store.access.records import NewToken
 from smartspider_testing.clock import ManualClock
 
 TASK = {"name": "of-admin", "entry_urls": ["http://shop.example/"]}

@@ -9,7 +9,8 @@ import pytest
 
 from smartspider.backends.sqlite import demand, queue
 from smartspider.store.database import rows
-from smartspider.store.nodes import scaling, workers
+from smartspider.store.nodes import workers
+from smartspider.store.nodes import workers as scaling
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 
@@ -54,7 +55,7 @@ async def test_workers_are_listed_by_what_is_in_flight(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "values"),
     [
-        (scaling.SQL.runs, (9,)),
+        (scaling.SCALING.runs, (9,)),
         (demand.SQL.count, (1, 9)),
         (demand.SQL.looked, (1, 9, 9, 1.0)),
     ],

@@ -12,7 +12,7 @@ from smartspider.cli.exit_codes import Exit
 from smartspider.cli.main import main
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.servers import RedisServer
 
 Captured = pytest.CaptureFixture[str]

@@ -10,7 +10,7 @@ import pytest
 from smartspider.cli.main import main
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.worker_registry import HeartbeatReport
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 
 def test_how_machines_and_workers_do_is_told_where_it_is_worth_a_word(

@@ -35,7 +35,7 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.services.plans import with_tuning
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 WIDE = {"/": [f"/{number}" for number in range(20)]}
 

@@ -24,7 +24,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.telemetry.subscribers import sentence
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 BAD = WorkerHealth(fault_share=0.8)
 

@@ -32,7 +32,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 SLOTS = 4
 PAGES = {"/": [f"/{number}" for number in range(24)]}

@@ -32,7 +32,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.clock import ManualClock
 
 T = TypeVar("T")

@@ -36,7 +36,7 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import KillableFrontier
 
 TREE = {"/": ["/1", "/2"], "/1": ["/3", "/4", "/"], "/2": ["/4", "/5"], "/4": ["/6", "/6#x"]}

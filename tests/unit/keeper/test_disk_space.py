@@ -12,7 +12,7 @@ from tests.unit.keeper.conftest import Harness
 from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationTarget
 from smartspider.interfaces.leadership import Term
-from smartspider.keeper.disk_space import WatchDiskSpace
+from smartspider.keeper.health import WatchDiskSpace
 from smartspider.services.notifications.email import compose_mail
 from smartspider.services.notifications.notifier import BACKOFF_S, Message
 from smartspider.services.runs.start import newest_plan

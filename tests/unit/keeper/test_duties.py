@@ -17,9 +17,8 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.retention import Retention, parse_retention
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.health import CheckHealth
-from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, TrimEvents, TrimLogs
+from smartspider.keeper.retention import DeleteExpired, DeleteOldRuns, RunSweep, TrimEvents, TrimLogs
 from smartspider.keeper.runs import SOON_S, USUAL_S, CompleteRuns, ReclaimLeases, ReplayOpenRows
-from smartspider.services.runs.retention import RunSweep
 from smartspider.services.runs.start import newest_plan
 from smartspider.store.logs.terms import LogFilter
 

@@ -9,16 +9,15 @@ import msgspec
 import pytest
 from tests.unit.quick_passwords import quick_passwords
 
-from smartspider.core.access import Principal
+from smartspider.core.access import NewToken, Principal, TokenRecord
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.installation.installation import Installation
 from smartspider.services.access.access import Access, build_access, create_first_admin
 from smartspider.services.access.authenticator import CACHE_S, Authenticator
 from smartspider.services.access.secrets import hash_secret
 from smartspider.services.access.session_tokens import LEEWAY_S, LIFETIME_S, SessionTokens
-from smartspider.store.access.records import NewToken, TokenRecord
 from smartspider.store.access.users import UserStore
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 

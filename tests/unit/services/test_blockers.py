@@ -20,7 +20,7 @@ from smartspider.services.readiness import Readiness
 from smartspider.services.runs.blockers import DISK_FULL, find_blockers, missing_leader
 from smartspider.services.runs.stall import RunSituation, find_causes
 from smartspider.store.diagnostics.progress import ProgressMark
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 
 class Leading:

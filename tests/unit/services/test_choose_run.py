@@ -16,7 +16,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.services.runs.choose_run import Summary, choose_run, summarize
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.audit import AuditFilter
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import done, plan_of, settle, take

@@ -9,7 +9,7 @@ import pytest
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.services.inputs import parse_cursor, parse_id, parse_time, parse_time_cursor, to_page
 from smartspider.services.schedules import schedules
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 NO_NUMBERS = ["", "x", "-1", "1.5", "٣", " 1", "1" * 19]
 

@@ -15,7 +15,7 @@ from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder
 from smartspider.services.live.hub import KEEPALIVE, HubLimits, LiveHub, StreamMessage
 from smartspider.services.live.streams import END, StreamOptions, follow_run
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
 
 

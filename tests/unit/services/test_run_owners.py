@@ -18,7 +18,7 @@ from smartspider.store.audit import AuditFilter
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import task_spec
 from smartspider.wiring.deletion import delete_run
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 ANN, BOB = Principal("ann", "operator"), Principal("bob", "operator")
 ADMIN = Principal("root", "admin")

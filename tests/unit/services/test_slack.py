@@ -13,7 +13,7 @@ from smartspider.core.errors import DeliveryFailed, PrivateAddress, RequestInval
 from smartspider.core.notifications import NotificationTarget
 from smartspider.installation.settings import Settings
 from smartspider.services.notifications.notifier import Message, Notifier
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 BODY = b'{"event":"run.failed","at":"2026-01-01","run":{"run_id":"5","task":"a<b>","reason":"x & y"}}'
 

@@ -25,7 +25,7 @@ from smartspider.telemetry import buffer as buffers
 from smartspider.telemetry.buffer import LogBuffer
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.telemetry.subscribers import LogDestinations, line_of, worker_subscribers
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
 
 CANARY = "c4nary-V4lue"

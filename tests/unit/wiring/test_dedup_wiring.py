@@ -38,8 +38,7 @@ from smartspider.wiring.checks import check_cluster, check_consistency
 from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.dedup import filter_location, open_dedup, open_filters
 from smartspider.wiring.deletion import remove_run
-from smartspider.wiring.folder import open_folder
-from smartspider.wiring.opening import open_installation
+from smartspider.wiring.opening import open_folder, open_installation
 from smartspider.wiring.processes.keeper_process import build_keeper
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter

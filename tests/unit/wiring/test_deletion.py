@@ -13,7 +13,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.data_folder import DataFolder, pending_output_marker, run_lock
 from smartspider.telemetry.log_files import FOLDER as LOGS
 from smartspider.wiring.deletion import delete_local_run
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
 
 

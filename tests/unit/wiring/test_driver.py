@@ -15,7 +15,7 @@ from smartspider.core.workers.scaling import ScalingDecision, ScalingOptions
 from smartspider.core.workers.worker import WorkerRange, WorkerRegistration
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.settings import Settings
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider.wiring.processes.driver import STALE_S, Driver, describe_change
 from smartspider.wiring.processes.process_group import ProcessGroup
 

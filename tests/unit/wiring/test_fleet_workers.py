@@ -20,7 +20,7 @@ from smartspider.installation.settings import Settings
 from smartspider.services.plans import run_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider.wiring.preview.task_preview import preview_task
 from smartspider.wiring.processes.worker_process import fleet_command
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker

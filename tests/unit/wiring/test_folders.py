@@ -22,7 +22,7 @@ from smartspider.installation.data_folder import (
     task_lock,
 )
 from smartspider.wiring import fault_injection
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider.wiring.preview.fetch_page import SpacedPermit, fetch_page
 from smartspider.wiring.processes.lifecycle import run_loop
 from smartspider_testing.clock import ManualClock

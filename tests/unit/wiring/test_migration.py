@@ -26,8 +26,8 @@ from smartspider.store.logs.terms import LogFilter
 from smartspider.store.positions import NOTIFICATIONS, StoredPosition
 from smartspider.wiring import migration
 from smartspider.wiring.cluster import open_cluster
-from smartspider.wiring.folder import check_not_moved, open_folder
 from smartspider.wiring.migration_checks import MigrationRequest
+from smartspider.wiring.opening import check_not_moved, open_folder
 from smartspider_testing.servers import PostgresServer, RedisServer
 
 ROWS = 12

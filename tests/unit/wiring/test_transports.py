@@ -12,7 +12,7 @@ from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.crawl_run import crawl_run
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 
 TASK = {
     "name": "rendered",

@@ -115,7 +115,7 @@ def _print_rows(path: Path) -> None:
     from smartspider.cli.terminal.tables import print_table
     from smartspider.services.results.filters import find_rows
     from smartspider.services.runs.lookup import find_run
-    from smartspider.wiring.folder import open_folder
+    from smartspider.wiring.opening import open_folder
     from smartspider.wiring.processes.lifecycle import run_loop
 
     with open_folder(path) as folder:

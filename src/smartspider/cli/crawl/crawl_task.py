@@ -37,7 +37,7 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model.task import Task
 from smartspider.wiring import fault_injection
 from smartspider.wiring.crawl_run import crawl_run
-from smartspider.wiring.folder import check_folder_not_moved, open_folder
+from smartspider.wiring.opening import check_folder_not_moved, open_folder
 from smartspider.wiring.processes.lifecycle import run_loop
 
 

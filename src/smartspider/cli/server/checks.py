@@ -68,7 +68,7 @@ def doctor(data: Path | None) -> DoctorReport:
     from smartspider.installation.settings import read_settings
     from smartspider.services.doctor import DoctorCheck, check_installation
     from smartspider.wiring.checks import check_cluster
-    from smartspider.wiring.folder import open_folder
+    from smartspider.wiring.opening import open_folder
     from smartspider.wiring.processes.lifecycle import run_loop
 
     settings = read_settings() if data is None else None

@@ -96,7 +96,7 @@ def worker(concurrency: int, processes: WorkerRange | None, data: Path | None, *
     """
     from smartspider.engine.runtime import tune_process
     from smartspider.wiring import fault_injection
-    from smartspider.wiring.folder import check_not_moved
+    from smartspider.wiring.opening import check_not_moved
     from smartspider.wiring.processes.lifecycle import run_loop
     from smartspider.wiring.processes.worker_process import FleetWorkerOptions, run_fleet_worker
 
@@ -162,7 +162,7 @@ def keeper(data: Path | None, *, as_json: bool) -> None:
     the others are on standby.
     """
     from smartspider.wiring import fault_injection
-    from smartspider.wiring.folder import check_not_moved
+    from smartspider.wiring.opening import check_not_moved
     from smartspider.wiring.processes.keeper_process import run_keeper
     from smartspider.wiring.processes.lifecycle import run_loop
 

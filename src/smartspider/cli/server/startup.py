@@ -70,8 +70,7 @@ async def first_token(path: Path) -> str | None:
     """Create the first admin at the first start and return their token; None at later starts."""
     from smartspider.installation.settings import read_settings
     from smartspider.services.access.access import create_first_admin
-    from smartspider.wiring.folder import check_not_moved
-    from smartspider.wiring.opening import open_installation
+    from smartspider.wiring.opening import check_not_moved, open_installation
 
     check_not_moved(path)
     async with open_installation(path, read_settings(), "api") as installation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import Principal
+from smartspider.core.access import NewToken, Principal
 from smartspider.core.errors import NotFound
 from smartspider.installation.installation import Installation
 from smartspider.installation.keys import Keys
@@ -13,7 +13,6 @@ from smartspider.services.access.authenticator import Authenticator
 from smartspider.services.access.secrets import Passwords, hash_secret, new_secret
 from smartspider.services.access.session_tokens import SessionTokens
 from smartspider.services.access.sign_in import SignIn
-from smartspider.store.access.records import NewToken
 from smartspider.store.access.users import UserStore
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hmac
 from contextlib import suppress
 
-from smartspider.core.access import Principal
+from smartspider.core.access import Principal, TokenRecord
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.secrets import MAX_SECRET_LENGTH, hash_secret
 from smartspider.services.access.session_tokens import LEEWAY_S, SessionTokens
-from smartspider.store.access.records import TokenRecord
 from smartspider.store.access.users import UserStore
 
 CACHE_S = 2.0

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.access import UserRecord
 from smartspider.core.errors import NotSignedIn
 from smartspider.installation.keys import Keys
 from smartspider.interfaces.clock import Clock
-from smartspider.store.access.records import UserRecord
 
 LIFETIME_S = 900
 LEEWAY_S = 5

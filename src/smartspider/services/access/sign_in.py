@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from smartspider.core.access import Principal
+from smartspider.core.access import Principal, UserRecord
 from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn, TooMany
 from smartspider.core.rate_limits import RateLimit, TokenBuckets
 from smartspider.interfaces.clock import Clock
@@ -18,7 +18,6 @@ from smartspider.services.access.secrets import (
     new_secret,
 )
 from smartspider.services.access.session_tokens import LIFETIME_S, SessionTokens
-from smartspider.store.access.records import UserRecord
 from smartspider.store.access.users import UserStore
 from smartspider.views.access import SessionView, TicketView
 

@@ -8,13 +8,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from smartspider.core.access import SCOPES, STANDALONE_PREFIX, Principal, Role, is_within, require
+from smartspider.core.access import (
+    SCOPES,
+    STANDALONE_PREFIX,
+    NewToken,
+    Principal,
+    Role,
+    TokenRecord,
+    is_within,
+    require,
+)
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Forbidden, Problem, RequestInvalid
 from smartspider.services.access.access import Access
 from smartspider.services.access.secrets import hash_secret, new_secret
 from smartspider.services.inputs import parse_cursor, to_page
-from smartspider.store.access.records import NewToken, TokenRecord
 from smartspider.views.access import NewTokenView, TokenView
 from smartspider.views.listed import Listed
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from smartspider.core.access import Principal, Role, require
+from smartspider.core.access import Principal, Role, UserRecord, require
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.tasks import SYSTEM
 from smartspider.services.access.access import Access
 from smartspider.services.access.secrets import check_password
 from smartspider.services.inputs import is_id, parse_cursor, to_page
-from smartspider.store.access.records import UserRecord
 from smartspider.views.access import UserView
 from smartspider.views.listed import Listed
 

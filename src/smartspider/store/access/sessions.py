@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import Principal
+from smartspider.core.access import Principal, UserRecord
 from smartspider.core.errors import NotFound
 from smartspider.store import statements
 from smartspider.store.access import tokens
-from smartspider.store.access.records import UserRecord
 from smartspider.store.database import Connection, row, rows
 
 SQL = statements.load("sessions.sql", __package__)

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.access import STANDALONE_PREFIX, Role, is_within
+from smartspider.core.access import STANDALONE_PREFIX, NewToken, Role, TokenRecord, is_within
 from smartspider.core.errors import Conflict, NotFound
 from smartspider.store import audit, statements
-from smartspider.store.access.records import NewToken, TokenRecord
 from smartspider.store.database import Connection, row, rows
 
 SQL = statements.load("tokens.sql", __package__)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import STANDALONE_PREFIX, Principal, Role, is_within
+from smartspider.core.access import (
+    STANDALONE_PREFIX,
+    NewToken,
+    Principal,
+    Role,
+    TokenRecord,
+    UserRecord,
+    is_within,
+)
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider.core.tasks import SYSTEM
 from smartspider.store import audit, statements
 from smartspider.store.access import sessions, tokens
-from smartspider.store.access.records import NewToken, TokenRecord, UserRecord
 from smartspider.store.database import Connection, Database, row, rows
 
 SQL = statements.load("users.sql", __package__)

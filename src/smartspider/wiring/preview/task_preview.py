@@ -40,7 +40,7 @@ from smartspider.services.preview.preview import (
     rejected_views,
 )
 from smartspider.store.runs.store import RunStore
-from smartspider.wiring.folder import open_folder
+from smartspider.wiring.opening import open_folder
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
 MAX_SITEMAPS = 20

@@ -28,8 +28,7 @@ from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring import fault_injection
 from smartspider.wiring.dedup import open_dedup, open_run_dedup
-from smartspider.wiring.folder import open_folder
-from smartspider.wiring.opening import open_installation
+from smartspider.wiring.opening import open_folder, open_installation
 from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker, run_worker
 

@@ -13,7 +13,7 @@ from smartspider.store.idempotency import IdempotencyStore
 from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
 from smartspider.store.nodes.leadership import SqlLeadership
-from smartspider.store.nodes.scaling import ScalingStore
+from smartspider.store.nodes.workers import ScalingStore
 from smartspider.store.notifications import NotificationStore
 from smartspider.store.positions import StoredPosition
 from smartspider.store.results.store import ResultStore

@@ -21,7 +21,7 @@ from smartspider.store.events import EventFeed
 from smartspider.store.idempotency import IdempotencyStore
 from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
-from smartspider.store.nodes.scaling import ScalingStore
+from smartspider.store.nodes.workers import ScalingStore
 from smartspider.store.notifications import NotificationStore
 from smartspider.store.results.store import ResultStore
 from smartspider.store.runs.store import RunStore

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.access import Principal
-from smartspider.store.access.records import NewToken, UserRecord
+from smartspider.core.access import NewToken, Principal, UserRecord
 from smartspider_testing.contracts.backend import Backend
 
 LONG_S = 1000.0

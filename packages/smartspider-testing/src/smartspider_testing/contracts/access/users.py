@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.access import Principal
+from smartspider.core.access import NewToken, Principal, TokenRecord, UserRecord
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
-from smartspider.store.access.records import NewToken, TokenRecord, UserRecord
 from smartspider_testing.contracts.access.audit import audit_rows
 from smartspider_testing.contracts.access.sessions import SessionContract
 from smartspider_testing.contracts.backend import Backend, BackendContract
