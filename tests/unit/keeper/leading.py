@@ -17,13 +17,14 @@ from smartspider.backends.redis.address import read_url
 from smartspider.backends.redis.frontier import RedisFrontier
 from smartspider.backends.redis.frontier_index import RedisIndex
 from smartspider.backends.redis.servers import open_servers
-from smartspider.backends.redis.shards import Shards
-from smartspider.core.errors import LeadershipLost
+from smartspider.backends.redis.shards import Call, Shards
+from smartspider.core.errors import FrontierUnavailable, LeadershipLost
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.updates import HostRow, QueuePosition, RunControl, RunLoad
 from smartspider.core.runs.run import Counters, Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.installation import RemoteFrontier
+from smartspider.interfaces.frontier_index import SlotLead
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
@@ -154,6 +155,29 @@ class Leader:
             await self.tend()
 
 
+class NotedShards(Shards):
+    """Notes the names of the calls."""
+
+    def __init__(self, *address: Any, **options: Any) -> None:
+        super().__init__(*address, **options)
+        self.called: list[str] = []
+
+    async def round(self, calls: Sequence[Call]) -> list[Any]:
+        self.called += [call.name for call in calls]
+        return await super().round(calls)
+
+
+class CuttableIndex(RedisIndex):
+    """Gets no answer to `arm` while its line is cut."""
+
+    is_cut = False
+
+    async def arm(self, shard: int, epoch: int, store_now: float, lead: SlotLead = SlotLead()) -> float:
+        if self.is_cut:
+            raise FrontierUnavailable("no answer")
+        return await super().arm(shard, epoch, store_now, lead)
+
+
 class ClusterHarness:
     """A frontier, its store, and leaders for it."""
 
@@ -165,8 +189,9 @@ class ClusterHarness:
         self.history = "first"
         """Of the store."""
         self.servers = open_servers(read_url(url))
-        self.shards = Shards(read_url(url), servers=self.servers, code=library.source(is_settable=True))
-        self.index = RedisIndex(self.shards, cap=cap)
+        code = library.source(is_settable=True)
+        self.shards = NotedShards(read_url(url), servers=self.servers, code=code)
+        self.index = CuttableIndex(self.shards, cap=cap)
         self.frontier = RedisFrontier(self.shards, self.rows, self.rows, self.rows, self.clock, cap=cap)
 
     async def read_history(self) -> str:

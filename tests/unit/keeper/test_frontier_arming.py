@@ -11,7 +11,7 @@ import pytest
 from tests.unit.backends.redis.scenes import url, urls
 from tests.unit.keeper.leading import ClusterHarness, Leader
 
-from smartspider.core.errors import FrontierUnavailable, LeadershipLost, NotArmed
+from smartspider.core.errors import LeadershipLost, NotArmed
 from smartspider.core.frontier.lease import Lease
 from smartspider.interfaces.frontier_index import LAPSE_S
 from smartspider.keeper.frontier.arming import CHECK_S, OTHER_HISTORY
@@ -187,19 +187,14 @@ async def test_an_arming_that_was_long_on_its_way_is_as_old_as_it_is_late(cluste
 
 
 async def test_a_renewal_without_an_answer_is_waited_for_as_well(
-    cluster: ClusterHarness, leader: Leader, monkeypatch: pytest.MonkeyPatch
+    cluster: ClusterHarness, leader: Leader
 ) -> None:
     """It may have come to the old process, which serves for longer then."""
-
-    async def lost(*_: object) -> None:
-        raise FrontierUnavailable("no answer")
-
     renewed_at = cluster.clock.store_now()
     await leader.pass_time(1.0)
-    with monkeypatch.context() as cut:
-        cut.setattr(leader.index, "arm", lost)
-        await cluster.clock.advance(1.0)
-        await leader.arm()
+    cluster.index.is_cut = True
+    await cluster.clock.advance(1.0)
+    await leader.arm()
     (duty,) = leader.arming
     assert duty.available_at("another") >= renewed_at + 2.0 + LAPSE_S
 
@@ -285,19 +280,15 @@ async def test_a_shard_that_is_away_keeps_no_duty_from_its_work(tmp_path: Path) 
 
 
 async def test_who_may_have_given_up_offering_is_not_relied_on(
-    cluster: ClusterHarness, leader: Leader, monkeypatch: pytest.MonkeyPatch
+    cluster: ClusterHarness, leader: Leader
 ) -> None:
     """As when the line was cut: the same process goes on at once, and open rows are offered again."""
     run_id = cluster.rows.add_run(urls(2))
     await leader.tend()
-
-    async def cut(*_: object) -> None:
-        raise FrontierUnavailable("the line is cut")
-
-    with monkeypatch.context() as line:
-        line.setattr(cluster.index, "arm", cut)
-        await leader.arm()
+    cluster.index.is_cut = True
+    await leader.arm()
     assert leader.state.armed == {}
+    cluster.index.is_cut = False
     cluster.rows.add(run_id, url("meanwhile"))
     await leader.arm()
     await leader.filling.do(leader.term)

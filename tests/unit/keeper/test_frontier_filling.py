@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from tests.unit.backends.redis.scenes import url, urls
 from tests.unit.keeper.conftest import leading
 from tests.unit.keeper.leading import ClusterHarness, Leader
 
-from smartspider.backends.redis.shards import Call
 from smartspider.core.frontier.updates import FrontierUpdate, RunControl, RunLoad
 from smartspider.interfaces.frontier_index import IndexCounts
 from smartspider.keeper.frontier.controls import share_of
@@ -139,9 +136,7 @@ async def test_a_large_run_is_offered_lane_by_lane(cluster: ClusterHarness) -> N
     assert await cluster.queued(run_id) == 4 * cluster.cap
 
 
-async def test_short_lanes_are_offered_many_at_a_time(
-    cluster: ClusterHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_short_lanes_are_offered_many_at_a_time(cluster: ClusterHarness) -> None:
     """A host with one request costs no statement and no call of its own."""
     sizes = FillSizes(whole_run=10, piece=10, lanes=2, most_lanes=16, rows=40)
     leader = await leading(cluster, sizes)
@@ -149,18 +144,11 @@ async def test_short_lanes_are_offered_many_at_a_time(
     rows = [url("x", host=host) for host in hosts]
     rows += [url(f"p{number}", host=host) for number in range(30) for host in ("x.example", "y.example")]
     run_id = cluster.rows.add_run(rows)
-    calls: list[str] = []
-    one_round = cluster.shards.round
-
-    async def counted(sent: Sequence[Call]) -> list[Any]:
-        calls.extend(call.name for call in sent)
-        return await one_round(sent)
-
-    monkeypatch.setattr(cluster.shards, "round", counted)
+    cluster.shards.called.clear()
     await leader.tend()
     assert await cluster.queued(run_id) == 50 + 2 * cluster.cap
     assert cluster.rows.asked["heads"] == 6  # of 2, 4, 8, 16, 16 and 6 lanes
-    assert calls.count("replay") <= 7
+    assert cluster.shards.called.count("replay") <= 7
 
 
 async def test_rows_that_were_never_offered_are_found_missing(
