@@ -119,8 +119,13 @@ _SIZE = ("limit", "size", "per_page", "perPage", "page_size", "pageSize", "count
 _MAX_LEVELS = 4
 
 
-def api_pagination(value: Any, url: str) -> dict[str, Any] | None:
-    """Return the pagination of a JSON response in task form; None if it is unknown."""
+def api_paginations(value: Any, url: str) -> list[dict[str, Any]]:
+    """Return the paginations that may continue a JSON response, in task form."""
+    by_answer, by_query = _by_answer(value), _by_query(dict(parse_qsl(urlsplit(url).query)))
+    return [one for one in (by_answer, by_query) if one is not None]
+
+
+def _by_answer(value: Any) -> dict[str, Any] | None:
     for way, name, inner in _simple(value):
         if isinstance(inner, str) and _NEXT.fullmatch(name) and inner.startswith(("http", "/", "?")):
             return {"type": "next_link", "selector": way, "language": "jmespath"}
@@ -135,7 +140,7 @@ def api_pagination(value: Any, url: str) -> dict[str, Any] | None:
             if "token" in name.lower():
                 param = "page_token"
             return {"type": "cursor", "expr": way, "param": param}
-    return _by_query(dict(parse_qsl(urlsplit(url).query)))
+    return None
 
 
 def _by_query(query: dict[str, str]) -> dict[str, Any] | None:

@@ -82,7 +82,7 @@ def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
         values = column[:_STEP_SAMPLES]
         converted = values if apply is None else [apply(value) for value in values]
         # A step that fails on the values would only lose them.
-        helps = sum(map(_is_value, converted)) >= 0.8 * sum(map(_is_value, values))
+        helps = sum(map(_is_value, converted)) == sum(map(_is_value, values))
         samples = tuple((converted if helps else values)[:SAMPLES])
         fields.append(SuggestedField(field, rule if helps else bare[field], samples, coverage))
     if not fields:
@@ -98,6 +98,8 @@ def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
         score=draft.score,
         reasons=draft.reasons,
         details=draft.details if draft.details in names else None,
+        features=draft.features,
+        completeness=draft.completeness,
         pipeline=tuple(step for step in draft.pipeline if names.issuperset(step["fields"])),
     )
 

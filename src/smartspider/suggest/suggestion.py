@@ -8,8 +8,26 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-SuggestionKind = Literal["list", "table", "data", "feed", "page"]
-"""The items: repeated elements, table rows, JSON in the page, feed entries, or the page itself."""
+SuggestionKind = Literal["list", "table", "data", "feed", "page", "sitemap"]
+"""The items: repeated elements, table rows, JSON in the page, feed entries, the page itself, or the pages that
+a sitemap lists.
+"""
+
+NextPageState = Literal["checked", "refused", "other", "same", "failed"]
+"""`checked`: the same list was found there, with other items. `refused`: a crawl would not follow it. `other`:
+it has no such list, or belongs to something else. `same`: it has the same items. `failed`: it could not be
+fetched.
+"""
+
+
+class NextPage(msgspec.Struct, frozen=True):
+    """A possible next page of a list, and what became of it when it was fetched."""
+
+    url: str
+    state: NextPageState
+    message: str
+    pagination: dict[str, Any]
+    """The pagination that leads to it, in task form."""
 
 
 class SuggestedField(msgspec.Struct, frozen=True):
@@ -35,9 +53,22 @@ class Suggestion(msgspec.Struct, frozen=True):
     count: int
     """The number of items on the page."""
     score: float
-    """Between 0 and 1; comparable only within one page."""
+    """Between 0 and 1. For the first suggestion, the share of what its items show that is in its fields; the
+    others are lower by their rank.
+    """
     reasons: tuple[str, ...]
     pagination: dict[str, Any] | None = None
+    """Set only if its next page was fetched and has the same list with other items."""
+    next_page: NextPage | None = None
+    """The likeliest next page; None if no link on the page looks like one."""
+    sitemap: str | None = None
+    """The sitemap that lists the pages."""
+    entry: str | None = None
+    """The URL to start from, if it is not the page itself."""
+    completeness: float = 1.0
+    """The share of what the items show that is in the fields."""
+    features: dict[str, float] = {}
+    """What the rank of a list is made of."""
     details: str | None = None
     """The field with links to the page of each item."""
     pipeline: tuple[dict[str, Any], ...] = ()
@@ -54,12 +85,17 @@ class Draft(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
     details: str | None = None
     pipeline: tuple[dict[str, Any], ...] = ()
+    features: dict[str, float] = {}
+    completeness: float = 1.0
+    """The share of what the items show that is in the fields."""
 
 
 def to_task(suggestion: Suggestion, url: str) -> dict[str, Any]:
     """Return the task of a suggestion, starting at a URL."""
     fields = {field.name: field.rule for field in suggestion.fields}
-    task = make_task(suggestion.name, url, suggestion.items, fields)
+    task = make_task(suggestion.name, suggestion.entry or url, suggestion.items, fields)
+    if suggestion.sitemap is not None:
+        task["sitemaps"] = [suggestion.sitemap]
     if suggestion.pagination is not None:
         task["pagination"] = suggestion.pagination
     if suggestion.pipeline:

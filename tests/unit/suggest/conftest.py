@@ -16,7 +16,7 @@ from smartspider.extract.compile import compile_pages
 from smartspider.pipeline.compile import StepCompiler
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
-from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggest import find_suggestions
 from smartspider.suggest.suggestion import Suggestion, to_task
 from smartspider.taskfile.compile_pages import page_plans
 from smartspider.taskfile.load import parse_task
@@ -55,7 +55,17 @@ def best() -> Callable[..., Suggestion]:
     """The first suggestion for a body."""
 
     def first(body: str, **kwargs: Any) -> Suggestion:
-        return suggest(make_page(body, **kwargs))[0]
+        return find_suggestions(make_page(body, **kwargs)).suggestions[0]
+
+    return first
+
+
+@pytest.fixture
+def likeliest_pagination() -> Callable[..., dict[str, Any] | None]:
+    """The pagination of a body that would be tried first."""
+
+    def first(body: str, **kwargs: Any) -> dict[str, Any] | None:
+        return next(iter(find_suggestions(make_page(body, **kwargs)).paginations), None)
 
     return first
 

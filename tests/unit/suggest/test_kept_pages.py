@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from smartspider.core.pages.page import Page
-from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggest import find_suggestions
 from smartspider.suggest.suggestion import Suggestion, to_task
 from smartspider.taskfile.load import parse_task
 
@@ -27,7 +27,7 @@ _known: dict[str, list[Suggestion]] = {}
 def suggestions_for(name: str, page: Page) -> list[Suggestion]:
     """Made once for all tests."""
     if name not in _known:
-        _known[name] = suggest(page)
+        _known[name] = find_suggestions(page).suggestions
     return _known[name]
 
 
@@ -95,8 +95,7 @@ def test_the_next_page_is_found(name: str, kept_page: Callable[[str], Page]) -> 
     from selectolax.lexbor import LexborHTMLParser
 
     page = kept_page(name)
-    pagination = suggestions_for(name, page)[0].pagination
-    assert pagination is not None
+    pagination = find_suggestions(page).paginations[0]
     if pagination.get("language") == "jmespath":
         import jmespath
 

@@ -8,12 +8,14 @@ import pytest
 
 from smartspider.core.errors import NotReadable
 from smartspider.suggest.html.tree import Tree
-from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggest import find_suggestions
 
 
 def test_thousands_of_items_are_one_list(page_of: Any) -> None:
     card = "<div class='card'><h3><a href='/i/{0}'>Thing {0}</a></h3><p class='price'>$ {0}.50</p></div>"
-    found = suggest(page_of("<main>" + "".join(card.format(i) for i in range(3_000)) + "</main>"))[0]
+    found = find_suggestions(
+        page_of("<main>" + "".join(card.format(i) for i in range(3_000)) + "</main>")
+    ).suggestions[0]
     assert found.count == 3_000
 
 
@@ -47,12 +49,12 @@ def test_elements_beyond_the_bound_are_not_looked_at() -> None:
     ids=["deep", "nested lists", "wide table", "many classes", "quotes", "odd classes", "controls", "empty"],
 )
 def test_odd_pages_give_a_list_of_suggestions(body: str, page_of: Any) -> None:
-    assert isinstance(suggest(page_of(body)), list)
+    assert isinstance(find_suggestions(page_of(body)).suggestions, list)
 
 
 def test_a_label_with_quotes_is_selected_as_it_is(page_of: Any) -> None:
     row = '<dl class="r"><dt>Size "L\\"</dt><dd>{i}0 cm</dd><dt>Note</dt><dd>note {i}</dd></dl>'
-    found = suggest(page_of("".join(row.replace("{i}", str(i)) for i in range(1, 6))))[0]
+    found = find_suggestions(page_of("".join(row.replace("{i}", str(i)) for i in range(1, 6)))).suggestions[0]
     assert [field.samples[0] for field in found.fields] == ["10 cm", "note 1"]
 
 
@@ -67,9 +69,9 @@ def test_a_label_with_quotes_is_selected_as_it_is(page_of: Any) -> None:
 )
 def test_what_cannot_be_read_is_an_error_that_says_so(body: bytes, content_type: str, page_of: Any) -> None:
     with pytest.raises(NotReadable):
-        suggest(page_of(body, content_type=content_type))
+        find_suggestions(page_of(body, content_type=content_type))
 
 
 def test_a_large_json_answer_is_bounded(page_of: Any) -> None:
     body = '{"a":[' + ",".join(f'{{"id":{i},"n":{{"b":[1,{{"c":3}}]}}}}' for i in range(5_000)) + "]}"
-    assert suggest(page_of(body, content_type="application/json"))[0].count == 5_000
+    assert find_suggestions(page_of(body, content_type="application/json")).suggestions[0].count == 5_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smartspider.suggest.json_lists import json_lists
-from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggest import find_suggestions
 from smartspider.suggest.suggestion import Suggestion
 
 Best = Callable[..., Suggestion]
@@ -30,7 +30,7 @@ def test_the_largest_list_of_a_json_answer_is_chosen(best: Best) -> None:
 
 def test_an_answer_that_is_a_list_needs_no_path(rows: Any, page_of: Any) -> None:
     page = page_of(json.dumps(THINGS), content_type="application/json")
-    found = suggest(page)[0]
+    found = find_suggestions(page).suggestions[0]
     assert rows(found, page)[2]["title"] == "Thing 2"
 
 
@@ -109,7 +109,12 @@ def test_a_page_about_one_thing_is_one_item_with_its_details(best: Best) -> None
 
 
 def test_a_page_with_nothing_to_repeat_gives_nothing(page_of: Any) -> None:
-    assert suggest(page_of("<form><input name=u></form><h1>Log in</h1><p>Welcome back.</p>")) == []
+    assert (
+        find_suggestions(
+            page_of("<form><input name=u></form><h1>Log in</h1><p>Welcome back.</p>")
+        ).suggestions
+        == []
+    )
 
 
 def test_json_values_keep_their_types_and_links_become_whole(best: Best) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smartspider.suggest.suggest import suggest
+from smartspider.suggest.suggest import find_suggestions
 from smartspider.suggest.suggestion import Suggestion, task_name, to_task
 
 Best = Callable[..., Suggestion]
@@ -201,7 +201,7 @@ def test_menus_and_footers_come_after_the_list(page_of: Any) -> None:
     links = "".join(f"<li><a href='/m/{i}'>Menu entry number {i}</a></li>" for i in range(30))
     body = f"<nav><ul>{links}</ul></nav>" + cards("<li class='card'><a href='/{i}'>{name} {i}</a></li>", 5)
     body += f"<div id='footer'><ul>{links}</ul></div>"
-    assert suggest(page_of(body))[0].items == "li.card"
+    assert find_suggestions(page_of(body)).suggestions[0].items == "li.card"
 
 
 def test_answers_to_comments_are_items_of_the_same_list(best: Best, rows: Any, page_of: Any) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.suggest.suggestion import Suggestion
-
-Best = Callable[..., Suggestion]
+Likeliest = Callable[..., dict[str, Any] | None]
 
 LIST = (
     "<main>" + "".join(f"<li class='c'><h3>Thing {i}</h3><p>About {i}</p></li>" for i in range(5)) + "</main>"
@@ -28,13 +26,15 @@ LIST = (
         ('<a href="/2"><span>Next</span></a>', 'a:has(span:lexbor-contains("Next"))'),
     ],
 )
-def test_the_next_link_is_found_by_what_it_says(link: str, selector: str, best: Best) -> None:
-    assert best(LIST + link).pagination == {"type": "next_link", "selector": selector}
+def test_the_next_link_is_found_by_what_it_says(
+    link: str, selector: str, likeliest_pagination: Likeliest
+) -> None:
+    assert likeliest_pagination(LIST + link) == {"type": "next_link", "selector": selector}
 
 
-def test_a_link_element_in_the_head_counts(best: Best) -> None:
-    found = best('<head><link rel="next" href="?p=2"></head>' + LIST)
-    assert found.pagination == {"type": "next_link", "selector": 'link[rel~="next"]'}
+def test_a_link_element_in_the_head_counts(likeliest_pagination: Likeliest) -> None:
+    found = likeliest_pagination('<head><link rel="next" href="?p=2"></head>' + LIST)
+    assert found == {"type": "next_link", "selector": 'link[rel~="next"]'}
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,12 @@ def test_a_link_element_in_the_head_counts(best: Best) -> None:
         '<a class="next disabled" href="/2">Next</a>',
         '<a class="prev" rel="prev next" href="/0">back</a>',
         '<a class="next" href="javascript:go()">Next</a>',
-        '<a href="https://other.example/2">Next</a>',
         '<a class="next" href="/list">Next</a>',
         '<a href="/fixtures">Next fixtures</a>',
     ],
 )
-def test_what_only_looks_like_a_next_link_is_left_alone(link: str, best: Best) -> None:
-    assert best(LIST + link).pagination is None
+def test_what_only_looks_like_a_next_link_is_left_alone(link: str, likeliest_pagination: Likeliest) -> None:
+    assert likeliest_pagination(LIST + link) is None
 
 
 @pytest.mark.parametrize(
@@ -64,9 +63,11 @@ def test_what_only_looks_like_a_next_link_is_left_alone(link: str, best: Best) -
         (["/a", "/b"], None),
     ],
 )
-def test_a_pager_of_numbers_gives_the_parameter(links: list[str], pagination: Any, best: Best) -> None:
+def test_a_pager_of_numbers_gives_the_parameter(
+    links: list[str], pagination: Any, likeliest_pagination: Likeliest
+) -> None:
     pager = "".join(f'<a href="{link}">{number}</a>' for number, link in enumerate(links, 2))
-    assert best(f"{LIST}<p>1 {pager}</p>").pagination == pagination
+    assert likeliest_pagination(f"{LIST}<p>1 {pager}</p>") == pagination
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,9 @@ def test_a_pager_of_numbers_gives_the_parameter(links: list[str], pagination: An
         ('"next": null', "", None),
     ],
 )
-def test_a_json_answer_tells_how_it_goes_on(extra: str, url: str, pagination: Any, best: Best) -> None:
+def test_a_json_answer_tells_how_it_goes_on(
+    extra: str, url: str, pagination: Any, likeliest_pagination: Likeliest
+) -> None:
     body = f'{{"items": [{{"id": 1, "name": "a"}}, {{"id": 2, "name": "b"}}], {extra}}}'
-    found = best(body, url=f"https://a.example/x{url}", content_type="application/json")
-    assert found.pagination == pagination
+    url = f"https://a.example/x{url}"
+    assert likeliest_pagination(body, url=url, content_type="application/json") == pagination

@@ -88,13 +88,12 @@ def suggest(url: str, output: Path | None, choice: int, *, force: bool, ignore_r
     from smartspider.core.errors import NotAllowed
     from smartspider.suggest.suggestion import to_task, to_task_name
     from smartspider.taskfile.load import parse_task
-    from smartspider.wiring.preview.fetch_page import fetch_page
     from smartspider.wiring.processes.lifecycle import run_loop
 
     if output is not None and output.exists() and not force:
         raise NotAllowed(f"{output} exists", hint="choose another name, or add --force")
-    page = run_loop(fetch_page(url, obey_robots=not ignore_robots))
-    found = _find_candidates(page, url, to_task_name(output.stem) if output is not None else None)
+    name = to_task_name(output.stem) if output is not None else None
+    page, found = run_loop(_find_candidates(url, name, obey_robots=not ignore_robots))
     if choice > len(found):
         raise click.BadParameter(f"only {count(len(found), 'candidate')} found", param_hint="--choice")
     task = to_task(found[choice - 1], url)
@@ -104,15 +103,18 @@ def suggest(url: str, output: Path | None, choice: int, *, force: bool, ignore_r
     return SuggestResult(url, page.url, found, choice, task, output)
 
 
-def _find_candidates(page: Page, url: str, name: str | None) -> list[Suggestion]:
-    """Return the candidates of a page; raise `NotFound` if there are none."""
+async def _find_candidates(url: str, name: str | None, *, obey_robots: bool) -> tuple[Page, list[Suggestion]]:
+    """Return a page and its candidates; raise `NotFound` if there are none."""
     from smartspider.core.errors import NotFound, NotReadable
     from smartspider.suggest.suggest import suggest as suggest_tasks
+    from smartspider.wiring.preview.fetch_page import command_fetcher
 
+    fetch = command_fetcher(url, obey_robots=obey_robots)
+    page = await fetch(url)
     if page.status >= 400:
         raise NotFound(f"{url} returned status {page.status}", hint="check the URL")
     try:
-        found = suggest_tasks(page, name)
+        found = await suggest_tasks(page, fetch, name)
     except NotReadable as error:
         raise NotFound(
             f"cannot suggest a task for {url}: {error.message}", hint=error.hint or _BY_HAND
@@ -122,7 +124,7 @@ def _find_candidates(page: Page, url: str, name: str | None) -> list[Suggestion]
             f"no list or structured data found on {url}",
             hint=f"{_BY_HAND}; if JavaScript renders the page, use the URL of its JSON API",
         )
-    return found
+    return page, found
 
 
 def _print_candidates(result: SuggestResult) -> None:

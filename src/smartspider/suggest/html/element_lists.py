@@ -7,7 +7,7 @@ from typing import Any
 from smartspider.suggest.html.candidate_field import CandidateField
 from smartspider.suggest.html.field_rules import css_rule, with_steps
 from smartspider.suggest.html.groups import find_groups
-from smartspider.suggest.html.list_analysis import ListAnalysis, analyze, is_same_list, refine
+from smartspider.suggest.html.list_analysis import ListAnalysis, analyze, demote_groups, is_same_list, refine
 from smartspider.suggest.html.naming import name_fields
 from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors
 from smartspider.suggest.html.tables import row_selector
@@ -25,8 +25,9 @@ def element_lists(tree: Tree) -> list[Draft]:
     """Return drafts for the lists of a page, best first."""
     analyses = [analysis for group in find_groups(tree) if (analysis := analyze(tree, group)) is not None]
     analyses.sort(key=lambda analysis: -analysis.score)
-    refined = [refine(tree, analysis) for analysis in analyses[:_REFINED]]
-    analyses = sorted(refined + analyses[_REFINED:], key=lambda analysis: -analysis.score)
+    analyses = [refine(tree, analysis) for analysis in analyses[:_REFINED]] + analyses[_REFINED:]
+    demote_groups(tree, analyses)
+    analyses.sort(key=lambda analysis: -analysis.score)
     writer = _DraftWriter(tree)
     drafts: list[Draft] = []
     used: list[ListAnalysis] = []

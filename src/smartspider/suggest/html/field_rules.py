@@ -73,7 +73,7 @@ def _url_steps(candidate: CandidateField) -> list[Any]:
     """Convert links to absolute URLs; a fragment stays where only it tells items apart."""
     pages = {value.partition("#")[0] for value in candidate.found}
     if len(set(candidate.found)) > 1.2 * len(pages) and candidate.is_link:
-        return [{"use": "url", "fragment": True}]
+        return []
     return ["url"]
 
 

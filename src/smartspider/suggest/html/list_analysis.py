@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 
 from smartspider.suggest.html.candidate_field import CandidateField
+from smartspider.suggest.html.class_names import is_stable
 from smartspider.suggest.html.fields import find_fields
 from smartspider.suggest.html.groups import ElementGroup
-from smartspider.suggest.html.scoring import ListFeatures, list_features
+from smartspider.suggest.html.scoring import ListFeatures, field_weight, list_features
 from smartspider.suggest.html.slots import Slot, find_slots
 from smartspider.suggest.html.spans import SPAN
 from smartspider.suggest.html.tree import Element, Tree
 
 MAX_REFINED = 300
 """The most items of a list that are checked one by one for outliers."""
+_TITLE = 2.0
+"""The weight of a title with its link."""
+_RECORD = 1.5
+"""The weight of the least that is more than a text."""
+_USUAL = 0.8
+_GROUP_PENALTY = 0.25
 
 
 class ListAnalysis:
@@ -96,6 +104,46 @@ def share_inside(group: ElementGroup, other: ElementGroup) -> float:
         before = bisect_right(starts, item.order) - 1
         inside += before >= 0 and item.order < other.items[before].end
     return inside / len(sample)
+
+
+def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
+    """Rank the items of groups above the groups: rows of cards, letters of an index, days of an agenda.
+
+    A list is one of groups if items of another list make up most of it, several in each, and it has no more
+    than a title of its own.
+    """
+    for outer in analyses:
+        for inner in analyses:
+            if len(inner.group.items) < 1.5 * len(outer.group.items) or inner.group is outer.group:
+                continue
+            if share_inside(inner.group, outer.group) < 0.9 or not _is_made_of(tree, outer, inner):
+                continue
+            if not _is_alike(inner.group.sample):
+                continue
+            own = sum(
+                field_weight(field)
+                for field in outer.candidates
+                if not _is_inside(field.slot.example, inner.group.items)
+            )
+            worth = sum(field_weight(field) for field in inner.candidates if field.coverage >= _USUAL)
+            if own <= _TITLE and own < worth and worth >= _RECORD:
+                outer.penalty = min(outer.penalty, _GROUP_PENALTY)
+
+
+def _is_made_of(tree: Tree, outer: ListAnalysis, inner: ListAnalysis) -> bool:
+    """Return True if most of the text of one list is in the items of another."""
+    return _content_share(tree, inner.group.items) > 0.6 * _content_share(tree, outer.group.items)
+
+
+def _is_alike(items: list[Element]) -> bool:
+    """Return True if most elements have the same class names: parts of one item have different ones."""
+    looks = Counter(tuple(filter(is_stable, item.classes)) for item in items)
+    return looks.most_common(1)[0][1] >= 0.8 * len(items)
+
+
+def _is_inside(element: Element, items: list[Element]) -> bool:
+    before = bisect_right(items, element.order, key=lambda item: item.order) - 1
+    return before >= 0 and element.order < items[before].end
 
 
 def _content_share(tree: Tree, items: list[Element]) -> float:

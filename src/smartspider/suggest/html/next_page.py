@@ -1,81 +1,119 @@
-"""Find the link to the next page of a list, or the page number in the query."""
+"""Find links that may lead to the next page of a list. Only a fetch tells whether they do."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import SelectolaxError
 
 from smartspider.suggest.html.class_names import is_stable, split_words
+from smartspider.suggest.html.page_numbers import by_numbers
 from smartspider.suggest.html.selectors import name_selectors, quote_css
 from smartspider.suggest.html.tree import Element, Tree
 
+MAX_CANDIDATES = 4
 _NEXT_TEXT = re.compile(
-    r"(?:go to )?(?:the )?next(?: page| results)?|older(?: posts| entries)?|[\u203a\u00bb\u2192>]{1,2}|"
-    r"下一?[页頁]|[后後]一?[页頁]|次へ|次のページ|다음|weiter|nächste(?: seite)?|suivante?|page suivante|"
-    r"siguiente|próxim[ao]|successiv[ao]|volgende|næste|nästa|następna(?: strona)?|"
-    r"dalej|дальше|вперёд|следующая",
+    r"(?:go to )?(?:the )?next(?: page| results| \d+)?|(?:view |see )?older(?: posts| entries| articles| news)?|"
+    r"previous (?:posts|entries)|[\u203a\u00bb\u2192\u27e9\u3009\u300b\u276f\u25b6\u25ba\u2b95>]{1,3}|"
+    r"下一?[页頁]|[后後]一?[页頁]|次へ|次のページ|다음(?: 페이지)?|weiter|vor|nächste(?: seite)?|suivante?s?|"
+    r"page suivante|siguientes?|página siguiente|próxim[ao]s?(?: página)?|seguinte|successiv[ao]|avanti|"
+    r"pagina successiva|volgende(?: pagina)?|næste|neste|nästa|seuraava|następn[ay](?: strona)?|dalej|"
+    r"дальше|далее|вперёд|вперед|следующая(?: страница)?|наступна|επόμενη?|επόμενο|sonraki|další|ďalší|"
+    r"következő|următoare[a]?|înainte|berikutnya|selanjutnya|tiếp(?: theo)?|sau|trang sau|التالي|הבא|ถัดไป|"
+    r"παλαιότερες αναρτήσεις|ältere (?:beiträge|posts)|entradas antiguas|articles plus anciens|"
+    r"post(?: più)? vecchi|entradas siguientes|starsze posty",
     re.IGNORECASE,
 )
-_ARROWS = " \u203a\u00bb\u2192>\u2039\u00ab\u2190<\u00a0.\u2026"
-_NEXT_WORDS = frozenset(("next", "nxt", "older", "pnnext", "nextpage", "forward"))
-_PAGER_WORDS = frozenset(
-    "pagination pager paging pages page pg paginator pagenav pagebar wp pagenavi".split()
+_MORE_TEXT = re.compile(
+    r"(?:load |show |view |see )?more(?: results| posts| items| news| articles)?|"
+    r"mehr(?: anzeigen| laden)?|voir plus|ver más|更多|もっと見る|加载更多",
+    re.IGNORECASE,
 )
+_ARROWS = " \u203a\u00bb\u2192>\u2039\u00ab\u2190<\u00a0.\u2026\u27e9\u276f\u25b6\u25ba|[]()"
+_NEXT_WORDS = frozenset(("next", "nxt", "older", "pnnext", "nextpage", "forward", "nextlink", "morelink"))
+_BACK_WORDS = frozenset(("prev", "previous", "disabled", "newer", "back"))
+_PAGER_WORDS = frozenset(
+    "pagination pager paging pages page pg paginator pagenav pagebar wp pagenavi navigation nav".split()
+)
+_CALENDAR_WORDS = frozenset("calendar cal datepicker kalender calendario calendrier month months".split())
 _MOST_LINKS = 3000
-_LEAST = 3
+_LEAST = 2
 
 
-def find_pagination(tree: Tree, url: str) -> dict[str, Any] | None:
-    """Return the pagination of a page in task form; None if it is unknown."""
-    if any(
-        urljoin(url, node.attributes.get("href") or "") != url
-        for node in tree.find('link[rel~="next"][href]')
-    ):
-        return {"type": "next_link", "selector": 'link[rel~="next"]'}
-    links = [element for element in tree.elements if element.tag == "a"]
+def find_paginations(tree: Tree, url: str) -> list[dict[str, Any]]:
+    """Return paginations in task form that may continue the list of a page, likeliest first."""
+    links = [element for element in tree.elements if element.tag == "a" and "href" in element.attrs]
     if len(links) > 2 * _MOST_LINKS:
         links = links[:_MOST_LINKS] + links[-_MOST_LINKS:]
-    rated = [(rating, -link.order, link) for link in links if (rating := _rating(tree, link)) >= _LEAST]
-    for _, _, link in sorted(rated, key=lambda one: one[:2], reverse=True)[:5]:
-        if not _is_other_page(link, url):
-            continue
-        selector = next((css for css in _candidates(tree, link) if _is_first(tree, css, link)), None)
-        if selector is not None:
-            return {"type": "next_link", "selector": selector}
-    return _by_numbers(tree, links, url)
+    links = [link for link in links if _is_other_page(link, url) and not is_in_calendar(link)]
+    rated = sorted(((-_rating(tree, link), link.order, link) for link in links), key=lambda one: one[:2])
+    strong = [link for rating, _, link in rated if -rating > _LEAST]
+    weak = [link for rating, _, link in rated if -rating == _LEAST]
+    found = [pagination for link in strong if (pagination := _by_link(tree, link)) is not None]
+    found += _in_head(tree, url)
+    found += by_numbers(tree, links, url)
+    found += [pagination for link in weak[:2] if (pagination := _by_link(tree, link)) is not None]
+    return [one for number, one in enumerate(found) if one not in found[:number]][:MAX_CANDIDATES]
+
+
+def is_in_calendar(link: Element) -> bool:
+    """Return True for the days and months of a calendar."""
+    return any(
+        _words(above) & _CALENDAR_WORDS and above.tag not in {"html", "body"}
+        for number, above in enumerate(link.ancestors())
+        if number < 8
+    )
+
+
+def _in_head(tree: Tree, url: str) -> list[dict[str, Any]]:
+    nodes = tree.find('link[rel~="next"][href]')
+    is_other = any(urljoin(url, node.attributes.get("href") or "") != url for node in nodes)
+    return [{"type": "next_link", "selector": 'link[rel~="next"]'}] if is_other else []
+
+
+def _by_link(tree: Tree, link: Element) -> dict[str, Any] | None:
+    selector = next((css for css in _selectors(tree, link) if _is_first(tree, css, link)), None)
+    return None if selector is None else {"type": "next_link", "selector": selector}
 
 
 def _is_other_page(link: Element, url: str) -> bool:
     href = link.attrs.get("href", "").strip()
-    if not href or href.startswith(("#", "javascript:", "mailto:", "tel:")):
+    if not href or href.startswith(("#", "javascript:", "mailto:", "tel:", "data:")):
         return False
     target = urljoin(url, href).partition("#")[0]
-    return target != url.partition("#")[0] and urlsplit(target).hostname == urlsplit(url).hostname
+    return target != url.partition("#")[0] and urlsplit(target).scheme in {"http", "https"}
 
 
 def _rating(tree: Tree, link: Element) -> int:
     """Rate how likely a link is the next page."""
     words = _words(link)
-    if {"prev", "previous", "disabled"} & words or "prev" in link.attrs.get("rel", ""):
+    said = [*_texts(tree, link), link.attrs.get("aria-label", ""), link.attrs.get("title", "")]
+    is_next_text = any(map(_is_next_text, said))
+    if (words & _BACK_WORDS or "prev" in link.attrs.get("rel", "")) and not is_next_text:
         return 0
-    rating = 0
-    if "next" in link.attrs.get("rel", "").lower().split():
-        rating += 5
-    said = [tree.text(link, 40), link.attrs.get("aria-label", ""), link.attrs.get("title", "")]
-    if any(_is_next_text(text) for text in said):
-        rating += 3
+    rating = 5 if "next" in link.attrs.get("rel", "").lower().split() else 0
+    if is_next_text:
+        is_arrow = not any(character.isalpha() for text in said if _is_next_text(text) for character in text)
+        rating += 2 if is_arrow else 3
     around = link.parent
     if words & _NEXT_WORDS or (
         around is not None and len(around.children) == 1 and _words(around) & _NEXT_WORDS
     ):
         rating += 3
-    if rating and _pager_of(link) is not None:
-        rating += 1
-    return rating or 0
+    if not rating and any(_MORE_TEXT.fullmatch(text.strip(_ARROWS)) for text in said):
+        rating = 2
+    if "disabled" in words or (around is not None and "disabled" in _words(around)):
+        return 0
+    return rating + (1 if rating and _pager_of(link) is not None else 0)
+
+
+def _texts(tree: Tree, link: Element) -> Iterator[str]:
+    """Yield the text of a link and those of its images."""
+    yield tree.text(link, 40)
+    yield from (one.attrs.get("alt", "") for one in tree.inside(link)[:5] if one.tag == "img")
 
 
 def _is_next_text(text: str) -> bool:
@@ -97,7 +135,7 @@ def _pager_of(link: Element) -> Element | None:
     return None
 
 
-def _candidates(tree: Tree, link: Element) -> Iterator[str]:
+def _selectors(tree: Tree, link: Element) -> Iterator[str]:
     """Yield selectors of a next link, most stable first."""
     if "next" in link.attrs.get("rel", "").lower().split():
         yield 'a[rel~="next"]'
@@ -113,8 +151,13 @@ def _candidates(tree: Tree, link: Element) -> Iterator[str]:
     if above is not None and _words(above) & _NEXT_WORDS:
         yield from (f"{name} > a" for name in name_selectors(above))
         yield from (f"{above.tag}.{name} > a" for name in above.classes if is_stable(name) or name == "next")
-    own = next((text for text in link.own if _is_next_text(text)), None)
-    inner = [child for child in tree.inside(link) if any(map(_is_next_text, child.own))]
+    yield from _by_text(tree, link)
+
+
+def _by_text(tree: Tree, link: Element) -> Iterator[str]:
+    own = next((text for text in link.own if _says_next(text)), None)
+    inner = [child for child in tree.inside(link) if any(map(_says_next, child.own))]
+    images = [child for child in tree.inside(link) if _is_next_text(child.attrs.get("alt", ""))]
     pager = _pager_of(link)
     places = [f"{name} " for name in (name_selectors(pager) if pager is not None else ())]
     for place in [*places, ""]:
@@ -122,6 +165,13 @@ def _candidates(tree: Tree, link: Element) -> Iterator[str]:
             yield f"{place}a:lexbor-contains({quote_css(own)})"
         for child in inner:
             yield f"{place}a:has({child.tag}:lexbor-contains({quote_css(child.own[0])}))"
+        for image in images:
+            yield f"{place}a:has(img[alt={quote_css(image.attrs['alt'])}])"
+    yield from (name for name in name_selectors(link) if own is not None or inner)
+
+
+def _says_next(text: str) -> bool:
+    return _is_next_text(text) or _MORE_TEXT.fullmatch(text.strip(_ARROWS)) is not None
 
 
 def _is_first(tree: Tree, css: str, link: Element) -> bool:
@@ -132,28 +182,3 @@ def _is_first(tree: Tree, css: str, link: Element) -> bool:
     # Pagers above and below the list may both have the link.
     same = link.attrs.get("href")
     return bool(found) and all(node.attributes.get("href") == same for node in found)
-
-
-def _by_numbers(tree: Tree, links: list[Element], url: str) -> dict[str, Any] | None:
-    """Read a pager that has only numbers: by its parameter."""
-    pages: dict[int, dict[str, str]] = {}
-    for link in links:
-        text = tree.text(link, 8)
-        if text.isascii() and text.isdigit() and 1 < int(text) <= 10_000 and _is_other_page(link, url):
-            pages.setdefault(int(text), dict(parse_qsl(urlsplit(urljoin(url, link.attrs["href"])).query)))
-    if 2 not in pages or len(pages) < 2:
-        return None
-    other = next(number for number in sorted(pages) if number > 2)
-    for name, value in pages[2].items():
-        then = pages[other].get(name, "")
-        if not (value.isdecimal() and then.isdecimal()) or value == then:
-            continue
-        step, rest = divmod(int(then) - int(value), other - 2)
-        if rest or step <= 0:
-            continue
-        if step == 1:
-            return {"type": "page_param", "param": name, "start": int(value)}
-        if int(value) == step:
-            return {"type": "offset", "param": name, "size": step}
-        return {"type": "page_param", "param": name, "start": int(value), "step": step}
-    return None

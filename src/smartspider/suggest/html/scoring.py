@@ -36,7 +36,7 @@ def list_features(
     candidates: list[CandidateField], count: int, place: float, content_share: float
 ) -> ListFeatures:
     """Return the features of a list with `count` items."""
-    worth = math.fsum(_field_weight(candidate) for candidate in candidates)
+    worth = math.fsum(field_weight(candidate) for candidate in candidates)
     usual = [candidate.coverage for candidate in candidates if candidate.coverage > 0.5]
     steady = sum(usual) / max(1, len(usual))
     most = max(candidate.coverage for candidate in candidates)
@@ -55,7 +55,8 @@ def _texts(candidates: list[CandidateField]) -> list[str]:
     return [text for candidate in candidates if candidate.is_text for text in candidate.found]
 
 
-def _field_weight(candidate: CandidateField) -> float:
+def field_weight(candidate: CandidateField) -> float:
+    """Weigh a field by what it takes, its coverage and its distinct values."""
     found = candidate.found
     distinct = len(set(found)) / len(found)
     return _WEIGHTS.get(candidate.take, 0.6) * candidate.coverage * (0.3 + 0.7 * distinct)

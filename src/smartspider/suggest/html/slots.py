@@ -7,7 +7,7 @@ needed: its tag if unique, else its label, its class, or its number among simila
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.tree import Element, Tree
@@ -100,7 +100,7 @@ def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Sl
         ]
         for index, children in families.items()
     }
-    lists = _inner_lists(steps.values())
+    lists = _inner_lists(families, steps)
     for index, children in families.items():
         numbers: dict[Key, int] = defaultdict(int)
         for child, step in zip(children, steps[index], strict=True):
@@ -117,20 +117,22 @@ def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Sl
     yield from found.values()
 
 
-def _inner_lists(families: Iterable[list[Key]]) -> set[Key]:
-    """Return the steps that are lists inside the items: many alike, or a different number in each item.
+def _inner_lists(families: dict[int, list[Element]], steps: dict[int, list[Key]]) -> set[Key]:
+    """Return the steps that are lists inside the items: a different number in each item, or many alike.
 
     Cells and labelled values are never lists.
     """
     counts: dict[Key, list[int]] = defaultdict(list)
-    for steps in families:
-        for step, number in Counter(steps).items():
+    looks: dict[Key, Counter[Key]] = defaultdict(Counter)
+    for index, children in families.items():
+        for step, number in Counter(steps[index]).items():
             counts[step].append(number)
+        for child, step in zip(children, steps[index], strict=True):
+            looks[step][tuple(inner.tag for inner in child.children)] += 1
     found = set()
     for step, numbers in counts.items():
-        if step[1] in {"nth", "label"} or max(numbers) < 2:
-            continue
-        if max(numbers) >= _MANY or len(set(numbers)) > 1:
+        is_alike = looks[step].most_common(1)[0][1] * 2 > looks[step].total()
+        if step[1] not in {"nth", "label"} and (len(set(numbers)) > 1 or (numbers[0] >= _MANY and is_alike)):
             found.add(step)
     return found
 

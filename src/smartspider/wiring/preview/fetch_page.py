@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 
@@ -51,27 +52,38 @@ class SpacedPermit:
         return SpacedPermit(self._clock, self._last_sent, host)
 
 
-class NoRobotsCache:
-    """A robots.txt cache that stores nothing."""
+class CommandRobotsCache:
+    """The robots.txt answers of one command."""
 
-    async def get_robots(self, origin: str) -> RobotsAnswer | None:  # noqa: ARG002 - part of the interface
-        """Return None."""
-        return None
+    def __init__(self) -> None:
+        self._answers: dict[str, RobotsAnswer] = {}
 
-    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:
-        """Do nothing."""
+    async def get_robots(self, origin: str) -> RobotsAnswer | None:
+        """Return the answer of an origin."""
+        return self._answers.get(origin)
+
+    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:  # noqa: ARG002 - part of the interface
+        """Keep an answer; the default delay applies."""
+        self._answers[answer.origin] = answer
 
 
 async def fetch_page(url: str, *, obey_robots: bool) -> Page:
     """Fetch a URL given on the command line; its private address is allowed."""
+    return await command_fetcher(url, obey_robots=obey_robots)(url)
+
+
+def command_fetcher(url: str, *, obey_robots: bool) -> Callable[[str], Awaitable[Page]]:
+    """Return a function that fetches pages for one command, which was given a URL: politely, and robots.txt
+    once. The private address of the URL is allowed.
+    """
     settings, clock, last_sent = read_settings(), SystemClock(), dict[str, float]()
     policy = AddressPolicy.parse(settings.allow_private, [check_url(url)])
 
     def permit_for(host: str) -> SpacedPermit:
         return SpacedPermit(clock, last_sent, host)
 
-    context = FetchContext(settings, policy, clock, permit_for, NoRobotsCache() if obey_robots else None)
-    return await fetch_with(context, url)
+    robots = CommandRobotsCache() if obey_robots else None
+    return partial(fetch_with, FetchContext(settings, policy, clock, permit_for, robots))
 
 
 class FetchContext(msgspec.Struct, frozen=True):
