@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import apsw
 import pytest
 
+from smartspider.backends.sqlite.database import SqliteConnection
 from smartspider.core.items.filters import Condition
-from smartspider.store.database import rows
-from smartspider.store.results import rows as scanning
-from smartspider.store.results.rows import SQL, RowQuery
+from smartspider.store.database import Connection, rows
+from smartspider.store.results.rows import BATCH_ROWS, SQL, RowQuery
 from smartspider.store.results.sorting import MAX_WINDOWS
 from smartspider.store.results.store import ResultStore
 from smartspider_testing.backends.sqlite import SqliteBackend
@@ -38,23 +39,31 @@ async def test_rows_are_found_by_their_key(
 
 
 class Looks:
-    """Counts the rows that are looked at."""
+    """Counts the rows that SQLite gives to scans."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.rows = 0
-        read = scanning.read_batch
+        self._scans: set[int] = set()
 
-        def counted(*asked: Any, **more: Any) -> scanning.RowBatch:
-            piece = read(*asked, **more)
-            self.rows += len(piece.rows)
-            return piece
-
-        monkeypatch.setattr(scanning, "read_batch", counted)
+    def trace(self, event: dict[str, Any]) -> None:
+        if event["code"] == apsw.SQLITE_TRACE_ROW:
+            self.rows += event["id"] in self._scans
+        elif event["sql"] in (SQL.after, SQL.before):
+            self._scans.add(event["id"])
+        else:
+            self._scans.discard(event["id"])
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
-    return Looks(monkeypatch)
+async def looks(backend: SqliteBackend) -> Looks:
+    looks = Looks()
+
+    def work(connection: Connection) -> None:
+        assert isinstance(connection, SqliteConnection)
+        connection.apsw.trace_v2(apsw.SQLITE_TRACE_STMT | apsw.SQLITE_TRACE_ROW, looks.trace)
+
+    await backend.database.read(work)
+    return looks
 
 
 async def test_a_page_reads_no_more_than_it_gives(backend: SqliteBackend, looks: Looks) -> None:
@@ -75,7 +84,7 @@ async def test_a_filter_stops_looking_when_the_page_is_full(backend: SqliteBacke
     await run.add(*({"n": number} for number in range(5000)))
     query = RowQuery(run.id, (Condition("n", "lt", 20),))
     page = await backend.results.rows(query, limit=10)
-    assert (len(page.rows), looks.rows) == (10, scanning.BATCH_ROWS)
+    assert (len(page.rows), looks.rows) == (10, BATCH_ROWS)
 
 
 async def test_sorted_pages_that_follow_each_other_look_once(backend: SqliteBackend, looks: Looks) -> None:

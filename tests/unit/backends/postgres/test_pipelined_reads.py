@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
 import psycopg
 import pytest
 
-from smartspider.backends.postgres import pipelined_reads
-from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.database import CallLimits, PostgresDatabase
 from smartspider.core.errors import StoreUnavailable
-from smartspider.store.database import Connection, Row
+from smartspider.store.database import Connection
 from smartspider_testing.backends.postgres import PostgresBackend
 
 NUMBERS = "SELECT number FROM generate_series(1, ?) AS number"
 OWN = "SELECT pg_backend_pid()"
 
 
-class Trips:
-    """How many questions each trip had."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.sizes: list[int] = []
-        inner = pipelined_reads.fetch_all
-
-        async def counted(
-            connection: PostgresConnection, asked: Sequence[pipelined_reads.PipelinedRead], most: int
-        ) -> list[list[Row]]:
-            self.sizes.append(len(asked))
-            return await inner(connection, asked, most)
-
-        monkeypatch.setattr(pipelined_reads, "fetch_all", counted)
-
-
-async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(
-    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trips = Trips(monkeypatch)
-    found = await asyncio.gather(*(backend.database.fetch(NUMBERS, (size,)) for size in range(5)))
-    assert found == [[(number,) for number in range(1, size + 1)] for size in range(5)]
-    assert await backend.database.fetch(NUMBERS, (1,)) == [(1,)]
-    assert trips.sizes == [5, 1]
+async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(backend: PostgresBackend) -> None:
+    """What is sent in one trip is one transaction to the server, with one time."""
+    timed = "SELECT number, now()::text FROM generate_series(1, ?) AS number"
+    found = await asyncio.gather(*(backend.database.fetch(timed, (size,)) for size in range(5)))
+    assert [[number for number, _ in rows] for rows in found] == [
+        list(range(1, size + 1)) for size in range(5)
+    ]
+    ((_, later),) = await backend.database.fetch(timed, (1,))
+    assert len({at for rows in found for _, at in rows}) == 1
+    assert later not in {at for rows in found for _, at in rows}
 
 
 async def test_values_of_all_kinds_arrive_as_they_are(backend: PostgresBackend) -> None:
