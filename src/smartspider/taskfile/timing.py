@@ -77,8 +77,7 @@ def parse_local_time(text: str, timezone: str) -> float:
 def next_time(rule: ScheduleRule, after: float, last: float | None = None) -> float | None:
     """Return the first time after `after`, or None if there is none.
 
-    `last` is an earlier time of an interval, which continues from there; without it the interval starts
-    now.
+    `last` is an earlier time of an interval, which continues from there; without it the interval starts now.
     """
     return next(_times(rule, after, last), None)
 

@@ -131,8 +131,7 @@ TIMEOUT_S = 120.0
 async def rebuild(remote: RemoteFrontier, arming: list[Duty], clock: Clock, *, owner: str) -> int:
     """Clear the frontier and fill it from the store; return the number of serving shards.
 
-    If a keeper leads, it notices the unarmed shards and arms them; else this process takes the lead for
-    it.
+    If a keeper leads, it notices the unarmed shards and arms them; else this process takes the lead for it.
     """
     led = await remote.leadership.current()
     own = None if led is not None else await remote.leadership.take(owner, TERM_S)

@@ -44,8 +44,7 @@ async def create_token(access: Access, principal: Principal, request: TokenReque
     """Create a token; its secret is in this answer only.
 
     An admin creates tokens that act for themselves or for any user, others only tokens that act for them,
-    with no
-    more rights than they have.
+    with no more rights than they have.
     """
     require(principal, "tokens", "write")
     _check(request)

@@ -52,11 +52,9 @@ async def diff_runs(
 ) -> AsyncIterator[Difference]:
     """Compare two runs of a task; `plan` is that of the later one.
 
-    Rows are matched by `fields`, else by the item key of the task, else by page URL if no page has two
-    rows, else
-    by their whole content, so that no row counts as changed. All rows pass through a temporary file, so
-    memory
-    use does not depend on their number.
+    Rows are matched by `fields`, else by the item key of the task, else by page URL if no page has two rows,
+    else by their whole content, so that no row counts as changed. All rows pass through a temporary file, so
+    memory use does not depend on their number.
     """
     if before.task_name != after.task_name:
         raise RequestInvalid(

@@ -35,8 +35,7 @@ async def start_run(
     """Create a run of a task, queued for the workers.
 
     Raises `Conflict` while another run is unfinished, and `NotBuilt`, `TaskInvalid` or `PrivateAddress` if
-    the task
-    cannot run here.
+    the task cannot run here.
     """
     require(principal, "runs", "write", owner=task.owner)
     if task.is_deleted:

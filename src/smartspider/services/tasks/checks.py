@@ -19,8 +19,7 @@ from smartspider.taskfile.model.task import Task, task_spec
 
 class CheckedTask(msgspec.Struct, frozen=True):
     """A valid task. `missing` lists features that this version does not support, `cautions` lists warnings
-    for its
-    owner.
+    for its owner.
     """
 
     spec: TaskSpec
