@@ -1,5 +1,8 @@
 """Dates become ISO 8601."""
 
+# Full-width characters are meant as such.
+# ruff: noqa: RUF001
+
 from __future__ import annotations
 
 from collections.abc import Callable

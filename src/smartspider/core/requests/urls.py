@@ -25,8 +25,10 @@ class CanonicalRules(NamedTuple):
     drop_tracking: bool = True
 
 
-def normal_url(url: str, base: str | None = None) -> str | None:
-    """Return an http(s) URL in WHATWG form without its fragment, or None for anything else."""
+def normal_url(url: str, base: str | None = None, *, keeps_fragment: bool = False) -> str | None:
+    """Return an http(s) URL in WHATWG form, without its fragment unless told to keep it, or None for anything
+    else.
+    """
     try:
         normal = ada_url.join_url(base, url) if base is not None else ada_url.normalize_url(url)
     except ValueError:
@@ -34,7 +36,7 @@ def normal_url(url: str, base: str | None = None) -> str | None:
     if not normal.startswith(("http://", "https://")):
         return None
     cut = normal.find("#")
-    return normal if cut < 0 else normal[:cut]
+    return normal if cut < 0 or keeps_fragment else normal[:cut]
 
 
 def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:

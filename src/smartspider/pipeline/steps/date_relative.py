@@ -40,10 +40,11 @@ def _any(names: Iterable[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
 
 
-_ABOUT = r"(?:(?:about|around|approximately|approx\.?|almost|nearly|over|more than|less than)\s+|[~≈]\s*|大?[约約])?"
-_SPAN = (
-    rf"{_ABOUT}(?P<amount>\d{{1,9}}(?:\.\d{{1,3}})?|{_any(_SMALL)})\s*[个個]?\s*(?P<unit>{_any(_UNITS)})s?"
+_ABOUT = (
+    r"(?:about|around|approximately|approx\.?|almost|nearly|over|(?:more|less) than)\s+|[~≈]\s*|大?[约約]"
 )
+_AMOUNT = rf"(?P<amount>\d{{1,9}}(?:\.\d{{1,3}})?|{_any(_SMALL)})"
+_SPAN = rf"(?:{_ABOUT})?{_AMOUNT}\s*[个個]?\s*(?P<unit>{_any(_UNITS)})s?"
 _AT = rf"(?:(?:\s*,)?(?:\s+at)?\s*(?:(?P<named>noon|midnight)|{CLOCK}))?"
 _AGO = rf"{_SPAN}\s*(?P<past>ago|之?前|以前)"
 _AHEAD = rf"in\s+{_SPAN}(?:['\u2019]?\s+time)?"

@@ -10,28 +10,39 @@ from smartspider.interfaces.step import StepFailed
 from smartspider.pipeline.steps.base import TextStep
 
 _BLOCKS = frozenset(
-    "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
-    "h6 header hr li main nav ol p pre section table tr ul".split()
+    "address article aside blockquote br caption center dd details dialog div dl dt fieldset figcaption "
+    "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li listing main menu nav ol option p pre "
+    "search section summary table textarea tr ul xmp".split()
 )
+_PREFORMATTED = "pre,textarea,listing,xmp"
+_HAS_PREFORMATTED = re.compile(f"<(?:{_PREFORMATTED.replace(',', '|')})", re.IGNORECASE)
 _CELLS = frozenset({"td", "th"})
 _UNREAD = "script,style,template,noscript,head,svg"
 _HAS_UNREAD = re.compile(f"<(?:{_UNREAD.replace(',', '|')})", re.IGNORECASE)
 _MOST_TAGS = 100_000
 _BREAK = "\ufdd1"
 """A noncharacter that marks line breaks of the layout, as opposed to those of the source."""
+_LINE = "\ufdd2"
+"""Marks a preformatted line, which is kept even if it is empty."""
+_SPACES = str.maketrans({" ": "\ufdd3", "\t": "\ufdd4", "\n": f"{_BREAK}{_LINE}", "\r": None})
+"""Protects the whitespace of preformatted text."""
+_RESTORED = str.maketrans({_LINE: None, "\ufdd3": " ", "\ufdd4": "\t"})
+_MARKS = re.compile("[\ufdd1-\ufdd4]")
 
 
 class HtmlTextStep(TextStep):
-    """Converts an HTML fragment to text: one line per block, whitespace collapsed, scripts and styles
-    removed, character references resolved.
+    """Converts an HTML fragment to text: one line per block, whitespace collapsed except in `pre`, scripts
+    and styles removed, character references resolved.
     """
 
     def text(self, value: str) -> str:
         """Return the text."""
         if "<" in value or "&" in value:
             value = _rendered(value)
-        lines = (" ".join(line.split()) for line in value.split(_BREAK))
-        return "\n".join(line for line in lines if line)
+        joined = "\n".join(line for part in value.split(_BREAK) if (line := " ".join(part.split())))
+        if _LINE not in joined:
+            return joined
+        return "\n".join(map(str.rstrip, joined.translate(_RESTORED).split("\n"))).strip("\n")
 
 
 def parse_body(html: str) -> Any:
@@ -51,9 +62,11 @@ def parse_body(html: str) -> Any:
 
 
 def _rendered(html: str) -> str:
-    body = parse_body(html.replace(_BREAK, ""))
+    body = parse_body(_MARKS.sub("", html))
     if body is None:
         return ""
+    if _HAS_PREFORMATTED.search(html):
+        _protect_lines(body)
     marked = [(node, tag) for node in body.traverse() if (tag := node.tag) in _BLOCKS or tag in _CELLS]
     for node, tag in marked:
         if tag in _CELLS:
@@ -63,6 +76,15 @@ def _rendered(html: str) -> str:
         node.insert_after(_BREAK)
     text: str = body.text()
     return text
+
+
+def _protect_lines(body: Any) -> None:
+    """Mark the line breaks and spaces of preformatted elements."""
+    for element in body.css(_PREFORMATTED):
+        texts = [node for node in element.traverse(include_text=True) if node.text_content is not None]
+        for node in texts:
+            content = node.text_content.rstrip() if node is texts[-1] else node.text_content
+            node.replace_with(content.translate(_SPACES))
 
 
 _LONGEST = 2_000_000
