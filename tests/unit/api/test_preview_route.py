@@ -225,6 +225,7 @@ async def test_a_look_learns_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path
         seen.update(options)
         raise FileNotFoundError
 
+    # the environment of a process is visible only here
     monkeypatch.setattr(asyncio, "create_subprocess_exec", spy)
     settings = Settings(admin_token="a canary of a key", master_key="a canary of a key")
     async with open_services(tmp_path / "data", settings) as services:

@@ -360,7 +360,7 @@ async def test_a_full_disk_is_told_before_a_byte_is_sent(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)  # a disk cannot be filled here
     problem = (await api("POST", f"/api/results/export?run_id={run.id}&format=parquet")).expect(503).json
     assert "No space left on device" in problem["detail"]
     assert list((services.installation.path / "exports").iterdir()) == []

@@ -90,7 +90,7 @@ async def test_a_full_disk_is_a_budget(bloom: FolderBloomFilter, monkeypatch: py
     def full(*_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr(os, "posix_fallocate", full)  # a disk cannot be filled here
     added = await bloom.add(RUN, fingerprints(10, 20_000))
     assert added.refused == 20_000 - FIRST_CAPACITY
     assert await bloom.find_known(RUN, fingerprints(0, FIRST_CAPACITY)) == set(

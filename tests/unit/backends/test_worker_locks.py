@@ -53,6 +53,7 @@ def test_somebody_who_only_asks_does_not_keep_the_lock_from_its_owner(
     path.touch()
     asker = os.open(path, os.O_RDONLY)
     fcntl.flock(asker, fcntl.LOCK_SH)
+    # the moment in which the other lets go
     monkeypatch.setattr(time, "sleep", lambda _seconds: fcntl.flock(asker, fcntl.LOCK_UN))
     lock = FileLock(path)
     assert lock.acquire()

@@ -263,7 +263,7 @@ async def test_on_a_terminal_the_panel_is_drawn(monkeypatch: pytest.MonkeyPatch)
             drawn.set()
             return await super().hosts(run_id, limit)
 
-    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)  # it is drawn where errors go
     async with screen(Watched(run_with(total=3, done=2))):
         await drawn.wait()
         await asyncio.sleep(0)

@@ -232,6 +232,7 @@ def test_an_old_python_alone_is_told_what_is_needed(
 def lacks_venv(monkeypatch: pytest.MonkeyPatch, tools: set[str], uid: int) -> None:
     """Be a machine whose Python has `venv` in a package apart, with these tools to install it."""
     monkeypatch.setitem(sys.modules, "ensurepip", None)
+    # PATH cannot hide what is needed as well
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name in tools else None)
     monkeypatch.setattr(os, "geteuid", lambda: uid)  # the user of the machine, not a matter of the script
 
@@ -240,7 +241,7 @@ def lacks_venv(monkeypatch: pytest.MonkeyPatch, tools: set[str], uid: int) -> No
 def test_a_missing_venv_package_is_installed(
     bootstrap: Bootstrap, machine: Machine, monkeypatch: pytest.MonkeyPatch, is_root: bool
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))  # pytest has a stdin of its own
     lacks_venv(monkeypatch, {"apt-get", "sudo"}, 0 if is_root else 1000)
     assert bootstrap.main(["runtime"]) == 0
     prefix = "env" if is_root else "sudo -n env"

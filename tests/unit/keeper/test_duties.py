@@ -250,6 +250,7 @@ async def test_health_tells_what_is_new_and_what_is_over(
     from smartspider.backends.sqlite.worker_locks import sqlite_workers
 
     free = 10**12
+    # the disk is the machine's
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(2 * 10**12, 0, free))
     workers = sqlite_workers(harness.backend.database)
     duty = CheckHealth(tmp_path, workers, harness.clock, harness.backend.database.now)

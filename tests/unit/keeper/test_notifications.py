@@ -279,6 +279,7 @@ async def test_a_name_that_leads_inside_is_not_told(
     async def resolve(*_args: object, **_more: object) -> list[dict[str, object]]:
         return [{"hostname": "h", "host": "127.0.0.1", "port": 80, "family": 2, "proto": 0, "flags": 0}]
 
+    # no name server is asked in tests
     monkeypatch.setattr("aiohttp.resolver.ThreadedResolver.resolve", resolve)
     channel = webhooks(harness, CLOSED)
     with pytest.raises(DeliveryFailed, match="private"):

@@ -83,7 +83,7 @@ def test_a_name_that_is_too_long_is_refused(tmp_path: Path, act: Callable[[Path]
 def test_a_folder_without_permission_is_refused_by_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     with pytest.raises(StoreUnavailable, match="no permission to write in") as caught:
         check_outputs([tmp_path / "items.csv"])
     assert "permissions" in caught.value.hint

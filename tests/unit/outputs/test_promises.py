@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_listed_can_be_written_to(
     def refuse(_: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr(os, "listdir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)  # root may list every folder
     make(target, COLUMNS).commit()
     assert target.exists()
 
@@ -165,7 +165,7 @@ def test_a_full_disk_is_reported_and_abort_still_cleans_up(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     output = make(target, COLUMNS)
-    monkeypatch.setattr(os, "fsync", no_space)
+    monkeypatch.setattr(os, "fsync", no_space)  # a disk cannot be filled here
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
         output.commit()
     assert caught.value.hint.startswith("free some space")

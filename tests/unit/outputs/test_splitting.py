@@ -118,7 +118,7 @@ def test_all_parts_are_on_disk_before_the_first_gets_its_name(
     def no_space(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "fsync", no_space)
+    monkeypatch.setattr(os, "fsync", no_space)  # a disk cannot be filled here
     with pytest.raises(StoreUnavailable, match="No space left"):
         output.commit()
     assert all(name.startswith(".") for name in names(tmp_path))

@@ -22,6 +22,7 @@ def test_the_packages_are_those_the_product_asks_for() -> None:
 
 
 def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    # what is installed is the machine's
     monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=4.0"])
     missing = DoctorCheck(
         "no-such-package", is_ok=False, detail="not installed: run `pip install smartspider-crawler`"
@@ -30,6 +31,7 @@ def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_package_that_is_needed_only_elsewhere_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # what is installed is the machine's
     monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=4; sys_platform == 'plan9'"])
     missing = DoctorCheck(
         "no-such-package", is_ok=True, detail="not installed; needed where sys_platform == 'plan9'"

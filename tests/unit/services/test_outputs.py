@@ -127,7 +127,7 @@ async def test_no_file_appears_when_the_last_one_cannot_be_put_on_disk(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         sync(handle)
 
-    monkeypatch.setattr(os, "fsync", second_fails)
+    monkeypatch.setattr(os, "fsync", second_fails)  # a disk cannot be filled here
     with pytest.raises(StoreUnavailable):
         await write(Items(), tmp_path / "rows.jsonl", tmp_path / "rows.csv")
     assert names(tmp_path) == []

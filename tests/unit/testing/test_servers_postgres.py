@@ -106,7 +106,7 @@ def test_what_was_put_elsewhere_is_gone_with_the_server(tmp_path: Path, postgres
 def test_what_a_killed_process_left_is_cleared_away_and_what_is_in_use_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # Python reads TMPDIR only once
     dies = (
         "import os; from smartspider_testing.servers.temporary_folder import TemporaryFolder;"
         "place = TemporaryFolder(); os._exit(0)"

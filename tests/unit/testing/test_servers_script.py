@@ -63,6 +63,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    # the tools and the user are the machine's
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # the handlers of this process stay

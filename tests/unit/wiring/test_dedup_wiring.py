@@ -167,7 +167,7 @@ async def test_a_crawl_by_filter_gives_the_same_pages_and_leaves_no_filter(
         added_counts.append(added.new)
         return added
 
-    monkeypatch.setattr(FolderBloomFilter, "add", noting)
+    monkeypatch.setattr(FolderBloomFilter, "add", noting)  # when the crawl has ended the filter is gone
     ended = await crawled(folder, await queue_run(folder, site, dedup={"urls": "bloom"}), workers=workers)
     assert (ended.state, ended.counters.done, ended.counters.items) == ("completed", 9, 9)
     assert len(site.requests()) == 9

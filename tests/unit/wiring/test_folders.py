@@ -141,6 +141,7 @@ def test_a_run_owes_its_rows_until_they_are_written(tmp_path: Path) -> None:
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
     kills: list[tuple[int, int]] = []
+    # the process that would be killed is this one
     monkeypatch.setattr(os, "kill", lambda *call: kills.append(call))
     yield kills
     failpoints.arm(None)

@@ -397,6 +397,7 @@ async def test_two_folders_do_not_meet_in_one_store(
             pool.submit(asyncio.run, migration.migrate(small, quiet)).result()
         return lock(self)
 
+    # no other way leads between two of its steps
     monkeypatch.setattr(FolderImport, "lock", lock_after_the_other)
     with pytest.raises(NotAllowed, match="was filled by another migration"):
         await migration.migrate(other, quiet)

@@ -93,6 +93,7 @@ def test_a_page_that_is_no_article_is_none(said: Read) -> None:
 def test_a_huge_page_is_not_searched_but_still_read(said: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     import trafilatura
 
+    # it must not be called, and is no part of the product
     monkeypatch.setattr(trafilatura, "extract", lambda *_, **__: pytest.fail("it would take seconds"))
     page = "<html><body><nav>no</nav><main><h1>Big</h1>" + "<p>text</p>" * 30_000
     found = said("article", page)
@@ -109,7 +110,7 @@ def test_a_page_that_breaks_the_finder_still_has_its_own_data(
     def broken(*_: object, **__: object) -> str:
         raise IndexError
 
-    monkeypatch.setattr(trafilatura, "extract", broken)
+    monkeypatch.setattr(trafilatura, "extract", broken)  # no page is known that breaks it
     found = said("article", _with(""))
     assert (found["title"], found["text"], found["site"]) == ("Rivers rise", None, "The Daily")
 
