@@ -141,7 +141,20 @@ def is_value(given: Any, right: list[Any], base: str) -> bool:
     """Return whether a value is one of the right ones; white space and spellings of URLs do not count."""
     if isinstance(given, list):
         given = " ".join(map(str, given))
+    if isinstance(given, str) and any(_number(one) is not None for one in right):
+        return _is_number_text(given, right) or any(_is_one(given, one, base) for one in right)
     return given is not None and any(_is_one(given, one, base) for one in right)
+
+
+def _is_number_text(given: str, right: list[Any]) -> bool:
+    """Return whether a text is the number of a right text, with or without what stands beside it."""
+    digits = re.sub(r"\D", "", given)
+    return bool(digits) and any(
+        isinstance(one, str)
+        and re.sub(r"\D", "", one) == digits
+        and (_plain(given) in _plain(one) or _plain(one) in _plain(given))
+        for one in right
+    )
 
 
 def _is_one(given: Any, right: Any, base: str) -> bool:
