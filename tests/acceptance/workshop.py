@@ -24,7 +24,8 @@ from smartspider_testing.sites.http_server import ReceivedRequest
 TIMEOUT_S = 60.0
 SUMMARY_KEYS = [
     *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
-    *("duration_s", "outputs"),
+    *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
+    *("missing_entries", "missing_entry_count", "empty_fields"),
 ]
 """The keys that `--json` prints after a crawl."""
 

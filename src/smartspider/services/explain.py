@@ -34,6 +34,7 @@ from smartspider.views.explain import (
     ScopeView,
     SentView,
 )
+from smartspider.views.left_out import LeftOutLinkView
 
 PARAMS_SHOWN = 50
 NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, fetched_at=None)
@@ -86,6 +87,7 @@ async def explain(
         refusal = url_refusal(plan.scope.with_hosts(visited), plan.traps, target.normal, target.canonical)
         scope = ScopeView(refusal is None, refusal.detail if refusal else "inside the scope of the task")
     request = found[0] if found else None
+    left_out = None if found else await _left_out(diagnostics, run, target)
     return ExplanationView(
         url=without_userinfo(target.normal),
         canonical=without_userinfo(target.canonical),
@@ -94,15 +96,15 @@ async def explain(
         task_id=str(run.task_id),
         task=run.task_name,
         run_state=run.state,
-        verdict=_record_verdict(request.record)
-        if request is not None
-        else _unknown_verdict(run, scope, robots),
+        verdict=_verdict(request, left_out, robots)
+        or _unknown_verdict(run, scope, robots, is_cut=(await diagnostics.left_out(run.id)).is_cut),
         dedup=_dedup(target, plan.canonical, request),
         scope=scope,
         robots=robots,
         gate=None if request is None else gate_view(request),
         record=None if request is None else record_view(request),
         others=[record_view(other) for other in found[1:]],
+        left_out=left_out,
     )
 
 
@@ -152,7 +154,29 @@ def _record_verdict(record: UrlRecord) -> str:
     return sentences[record.state]
 
 
-def _unknown_verdict(run: Run, scope: ScopeView, robots: RobotsView) -> str:
+async def _left_out(diagnostics: Diagnostics, run: Run, target: ExplainedUrl) -> LeftOutLinkView | None:
+    """Return the link to a URL that the run saw and refused."""
+    found = await diagnostics.find_left_out(run.id, target.fingerprint, target.normal)
+    if found is None:
+        return None
+    parent = found.parent and without_userinfo(found.parent)
+    url, detail = without_userinfo(found.url), without_userinfo(found.detail)
+    return LeftOutLinkView(found.code, detail, url, parent, found.is_next_page)
+
+
+def _verdict(request: RequestDetails | None, left_out: LeftOutLinkView | None, robots: RobotsView) -> str:
+    """Describe what the store knows about a URL; empty if that is nothing."""
+    if request is not None:
+        return _record_verdict(request.record)
+    if left_out is None:
+        return ""
+    what = "next page not followed" if left_out.is_next_page else "not followed"
+    is_by_line = left_out.reason == "robots" and robots.is_allowed is False and robots.line
+    why = f"robots.txt says {robots.line!r}" if is_by_line else left_out.detail
+    return f"{what}: {why}; linked from {left_out.parent}"
+
+
+def _unknown_verdict(run: Run, scope: ScopeView, robots: RobotsView, *, is_cut: bool) -> str:
     """Explain why there is no stored request: a rule excludes it, or no page of the run links to it."""
     if not scope.is_inside:
         return f"would not be fetched: {scope.why}"
@@ -160,6 +184,8 @@ def _unknown_verdict(run: Run, scope: ScopeView, robots: RobotsView) -> str:
         return f"would not be fetched: robots.txt says {robots.line!r}"
     if run.counters.open and run.state in UNFINISHED:
         return "not found so far: no page fetched yet links to it by a rule of the task"
+    if is_cut:
+        return "not known: the run left out more links than it stores, and this may be one of them"
     return "never found: no page of the run links to it by a rule of the task"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from smartspider.core import errors, events
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.events import Event
-from smartspider.store.metrics import MetricKey
+from smartspider.store.metrics import LEFT_OUT, MetricKey
 
 LATENCY_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -67,6 +67,8 @@ class EventCounter:
                 self._count(RETURNED, count)
             case events.GuardTripped():
                 self._count(GUARDS)
+            case events.UrlsLeftOut(code=code, count=count):
+                self._count(LEFT_OUT, count, reason=code)
             case events.ValuesCleaned(count=count):
                 self._count(CLEANED, count)
             case events.UrlFilterCounted(layer=layer):

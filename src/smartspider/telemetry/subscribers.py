@@ -152,6 +152,8 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line pe
             return f"{_many(count, 'item')} rejected{_because(reason)}"
         case events.LinksDropped(count=count):
             return f"{_many(count, 'link')} dropped: the page exceeds traps.max_links_per_page"
+        case events.UrlsLeftOut(code=code, count=count):
+            return f"{_many(count, 'URL')} left out ({code})"
         case events.FieldsDropped(count=count):
             return f"carried fields of {_many(count, 'link')} dropped: too large"
         case events.HostHeld(host=host, hold_s=hold_s, reason=reason):

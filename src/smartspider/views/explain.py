@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.frontier.verdict import UrlState
+from smartspider.views.left_out import LeftOutLinkView
 
 
 class DroppedParam(msgspec.Struct, frozen=True):
@@ -142,3 +143,5 @@ class ExplanationView(msgspec.Struct, frozen=True):
     record: RecordView | None
     others: list[RecordView]
     """Other requests for the URL: earlier visits, other methods and bodies."""
+    left_out: LeftOutLinkView | None
+    """The link that was refused; null if there is none, or a request."""

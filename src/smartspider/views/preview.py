@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.views.left_out import LeftOutView
 from smartspider.views.problem import Wrong
 
 
@@ -77,6 +78,12 @@ class TaskLook(msgspec.Struct, frozen=True):
     rows: list[dict[str, Any]]
     columns: list[str]
     coverage: list[FieldLook]
+    left_out: list[LeftOutView]
+    """What the pages lead to and a crawl would leave out, next pages first."""
+    missing_entries: list[str]
+    missing_entry_count: int
+    empty_fields: list[str]
+    """Fields without a value in any of the rows."""
 
 
 class DryRun(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.runs.run import Counters, RunState
+from smartspider.views.left_out import LeftOutView
 from smartspider.views.preview import StepView
 from smartspider.views.problem import Wrong
 
@@ -27,6 +28,8 @@ def counted(counters: Counters, in_flight: int) -> dict[str, int]:
         "updated": counters.updated,
         "duplicate_urls": counters.duplicate_urls,
         "bytes_read": counters.bytes_read,
+        "left_out_count": counters.skipped + counters.left_out,
+        "seen": counters.seen,
     }
 
 
@@ -58,6 +61,12 @@ class RunView(msgspec.Struct, frozen=True):
     updated: int
     duplicate_urls: int
     bytes_read: int
+    left_out_count: int
+    """The number of URLs that were left out: links that became no request, and skipped requests."""
+    seen: int
+    """The number of distinct URLs the run met: stored, redirected, missing, failed, left out and still to be
+    fetched.
+    """
     broken_count: int
     """Failed requests whose page was fetched but could not be parsed."""
     return_count: int
@@ -75,7 +84,7 @@ class RunView(msgspec.Struct, frozen=True):
 
 
 class StatusView(RunView, frozen=True):
-    """The status of a run: counters, speed and estimated end."""
+    """The status of a run: counters, speed and estimated end, and what was left out."""
 
     pages_per_s: float
     """Average over the last 30 seconds; for an ended run, over its whole duration."""
@@ -90,6 +99,13 @@ class StatusView(RunView, frozen=True):
     """The same for all runs of the task together."""
     distinct_error: float | None
     """The relative standard error of both estimates."""
+    left_out: list[LeftOutView]
+    """What was left out, next pages first."""
+    missing_entries: list[str]
+    """The first entry URLs that do not exist (404 or 410)."""
+    missing_entry_count: int
+    empty_fields: list[str]
+    """Fields without a value in any row."""
 
 
 class HostView(msgspec.Struct, frozen=True):
@@ -215,12 +231,13 @@ class ReceiptHost(msgspec.Struct, frozen=True):
 
 
 class ReceiptView(msgspec.Struct, frozen=True):
-    """The politeness report of a run."""
+    """The politeness report of a run, and what it left out."""
 
     run_id: str
     requests: int
     violations: int
     hosts: list[ReceiptHost]
+    left_out: list[LeftOutView]
 
 
 class FailureView(msgspec.Struct, frozen=True):

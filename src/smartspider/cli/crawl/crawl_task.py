@@ -93,13 +93,15 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
             written = await _write_rows(folder, run, plan, options)
         politeness = await report.politeness_lines(folder.store, run, plan)
         failures = await report.failure_lines(folder, run)
+        left_out, left_out_lines = await report.read_left_out(folder, run)
     notes = [f"note: {note}" for note in (*written.notes, *_empty_run_notes(run, options))]
     if options.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
-    for line in (*politeness, report.end_lines(run, duration_s, written.files), *notes, *failures):
+    end = report.end_lines(run, duration_s, written.files)
+    for line in (*politeness, end, *left_out_lines, *notes, *failures):
         print_message(line)
     if options.as_json:
-        print_json(summarize(run, duration_s, written.files))
+        print_json(summarize(run, duration_s, written.files, left_out))
     return code_of_run(run)
 
 

@@ -19,6 +19,7 @@ LOW = 0.5
 
 
 def _print_preview(found: tuple[Preview, Path]) -> None:
+    from smartspider.cli.runs.left_out import left_out_lines, missing_lines
     from smartspider.cli.terminal.tables import print_table
 
     preview, task = found
@@ -26,11 +27,16 @@ def _print_preview(found: tuple[Preview, Path]) -> None:
         _print_page(page)
     for failure in preview.failures:
         print_line(f"failed   {failure.url}: {failure.reason}")
+    next_pages = [one for one in preview.left_out if one.is_next_page]  # links are shown with their page
+    missing = missing_lines(preview.missing_entries, preview.missing_entry_count, preview.empty_fields)
     if preview.rows:
         shown = preview.rows[:ROWS_SHOWN]
         title = f"{len(shown)} of {count(len(preview.rows), 'row')}"
         print_table(shown, preview.columns, title)
         _print_coverage(preview)
+    for line in (*left_out_lines(next_pages), *missing):
+        print_line(line)
+    if preview.rows:
         print_message(f"nothing was stored; next: smartspider crawl {task} -o rows.csv")
     elif preview.pages:
         print_line("no rows: these pages have no items, or all items were rejected")
@@ -56,7 +62,9 @@ def _print_page(page: PreviewedPage) -> None:
             text = f"{steps.emptied} of {steps.seen} not parsed, {steps.rejected} rejected"
             print_line(f"  step       {name}: {text}")
         if steps.unsure:
-            text = f"{steps.unsure} of {steps.seen} can be read in two ways; set 'locale', or see 'cleaning_log'"
+            text = (
+                f"{steps.unsure} of {steps.seen} can be read in two ways; set 'locale', or see 'cleaning_log'"
+            )
             print_line(f"  unsure     {name}: {text}")
 
 

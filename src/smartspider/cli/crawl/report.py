@@ -6,13 +6,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from smartspider.cli.runs.left_out import SeenCounts, left_out_lines, missing_lines, seen_line
 from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.terminal.output import count, join_names
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.redaction import without_userinfo
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder
+from smartspider.services.runs.views import left_out_views
+from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.store.runs.records import HostReceipt
 from smartspider.store.runs.store import RunStore
 from smartspider.telemetry.log_files import FOLDER as LOGS
@@ -38,7 +42,7 @@ def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
         counters.items,
         missing=counters.missing,
         failed=counters.failed,
-        skipped=counters.skipped,
+        left_out=counters.skipped + counters.left_out,
         rejected=counters.rejected,
         duplicate=counters.duplicates,
         updated=counters.updated,
@@ -50,6 +54,23 @@ def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
     if run.state == "paused":
         text += "\nrun the same command again to resume"
     return text
+
+
+async def read_left_out(folder: DataFolder, run: Run) -> tuple[LeftOutReport, list[str]]:
+    """Return what a run left out, and the lines that say so; a note if it cannot be read."""
+    try:
+        found = await folder.diagnostics.left_out(run.id)
+    except StoreUnavailable as error:
+        return LeftOutReport(), [f"note: cannot read what was left out: {error.message}"]
+    views = left_out_views(found)
+    counters = run.counters
+    left_out = counters.skipped + counters.left_out
+    seen = SeenCounts(
+        counters.done, counters.redirect, counters.missing, counters.failed, left_out, counters.open
+    )
+    lines = [seen_line(seen, views), *left_out_lines(views)] if views else []
+    entries = [without_userinfo(url) for url in found.missing_entries]
+    return found, [*lines, *missing_lines(entries, found.missing_entry_count, found.empty_fields)]
 
 
 async def politeness_lines(store: RunStore, run: Run, plan: Plan) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from smartspider.cli.runs.left_out import run_left_out_lines
 from smartspider.cli.terminal.output import count
 from smartspider.cli.terminal.streams import coloured_state
 
@@ -39,6 +40,7 @@ def run_counters(run: RunView) -> dict[str, int]:
         "returns": run.return_count,
         "late": run.late_count,
         "bytes_read": run.bytes_read,
+        "left_out": run.left_out_count - run.skipped_count,
     }
 
 
@@ -57,6 +59,7 @@ def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
         for name, step in run.steps.items()
     ]
     shown += [f"  worker {one.worker}: {one.in_flight} in flight" for one in run.workers]
+    shown += [f"  {line.strip()}" for line in run_left_out_lines(run)]
     gates = {host.host: host for host in run.hosts}
     for host in receipt.hosts:
         line = f"  host {host.host}: {host.requests} requests, {host.violations} violations"
@@ -68,11 +71,11 @@ def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
 
 
 def outcome_counts(
-    done: int, items: int, *, missing: int, failed: int, skipped: int, **item_counts: int
+    done: int, items: int, *, missing: int, failed: int, left_out: int, **item_counts: int
 ) -> str:
     """Return the counters of a run that are not zero, pages and items first."""
     parts = [count(done, "page"), count(items, "item")]
-    others = {"missing": missing, "failed": failed, "skipped": skipped}
+    others = {"missing": missing, "failed": failed, "left out": left_out}
     others |= {f"{name} items": number for name, number in item_counts.items()}
     return ", ".join(parts + [f"{number} {name}" for name, number in others.items() if number])
 

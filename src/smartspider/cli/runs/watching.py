@@ -86,7 +86,7 @@ def run_summary(run: StatusView) -> str:
         run.items,
         missing=run.missing_count,
         failed=run.fail_count,
-        skipped=run.skipped_count,
+        left_out=run.left_out_count,
         rejected=run.rejected,
         duplicate=run.duplicates,
         updated=run.updated,

@@ -28,6 +28,9 @@ def print_explanation(explanation: ExplanationView) -> None:
     _print_fact("fingerprint", explanation.fingerprint)
     _print_fact("scope", explanation.scope.why)
     _print_fact("robots.txt", _robots_text(explanation.robots))
+    if explanation.left_out is not None:
+        _print_fact("linked from", explanation.left_out.parent or "")
+        _print_fact("left out", f"{explanation.left_out.reason} ({explanation.left_out.detail})")
     if explanation.record is not None:
         _print_record(explanation.record)
     if explanation.gate is not None:

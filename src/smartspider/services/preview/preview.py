@@ -9,6 +9,9 @@ import msgspec
 
 from smartspider.core.errors import PrivateAddress
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount
+from smartspider.services.runs.views import left_out_parts
+from smartspider.store.diagnostics.left_out import LeftOutReport
+from smartspider.views.left_out import LeftOutView
 
 FOLLOWED_SHOWN = 5
 REFUSED_SHOWN = 3
@@ -62,6 +65,10 @@ class Preview(msgspec.Struct, frozen=True):
     rows: list[Item]
     columns: list[str]
     coverage: list[FieldCoverageCount]
+    left_out: list[LeftOutView] = []
+    missing_entries: list[str] = []
+    missing_entry_count: int = 0
+    empty_fields: list[str] = []
 
 
 def require_public(preview: Preview) -> None:
@@ -80,11 +87,16 @@ def rejected_views(rejected: Sequence[RejectedItem]) -> list[dict[str, Any]]:
 
 
 def build_preview(
-    pages: Sequence[PreviewedPage], failures: Sequence[PageError], columns: Sequence[str]
+    pages: Sequence[PreviewedPage],
+    failures: Sequence[PageError],
+    columns: Sequence[str],
+    left_out: LeftOutReport = LeftOutReport(),
 ) -> Preview:
-    """Build a preview from its pages."""
+    """Build a preview from its pages. Its own limits leave nothing out."""
     rows = [item for page in pages for item in page.items]
-    return Preview(list(pages), list(failures), rows, list(columns), _coverage(pages))
+    reasons = [reason for reason in left_out.reasons if reason.code not in ("limit", "run_ended")]
+    parts = left_out_parts(msgspec.structs.replace(left_out, reasons=reasons))
+    return Preview(list(pages), list(failures), rows, list(columns), _coverage(pages), **parts)
 
 
 def _coverage(pages: Sequence[PreviewedPage]) -> list[FieldCoverageCount]:

@@ -10,7 +10,10 @@ from smartspider.core.errors import NotAllowed
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run, RunState
 from smartspider.core.tasks import SYSTEM
+from smartspider.services.runs.views import left_out_parts
+from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.store.runs.store import RunStore
+from smartspider.views.left_out import LeftOutView
 
 OUTPUT_STATES: frozenset[RunState] = frozenset({"completed", "failed"})
 """States in which the output files of a run are written."""
@@ -30,6 +33,15 @@ class Summary(msgspec.Struct, frozen=True):
     rejected: int
     duration_s: float
     outputs: list[str]
+    seen: int
+    """All distinct URLs: `pages` + `redirects` + `missing` + `failed` + `left_out_count` + `open`."""
+    redirects: int
+    open: int
+    left_out_count: int
+    left_out: list[LeftOutView]
+    missing_entries: list[str]
+    missing_entry_count: int
+    empty_fields: list[str]
 
 
 async def choose_run(
@@ -64,7 +76,7 @@ async def choose_run(
     return run, True
 
 
-def summarize(run: Run, duration_s: float, outputs: list[str]) -> Summary:
+def summarize(run: Run, duration_s: float, outputs: list[str], left_out: LeftOutReport) -> Summary:
     """Return the summary of a run."""
     counters = run.counters
     return Summary(
@@ -79,4 +91,9 @@ def summarize(run: Run, duration_s: float, outputs: list[str]) -> Summary:
         rejected=counters.rejected,
         duration_s=round(duration_s, 3),
         outputs=outputs,
+        seen=counters.seen,
+        redirects=counters.redirect,
+        open=counters.open,
+        left_out_count=counters.skipped + counters.left_out,
+        **left_out_parts(left_out),
     )

@@ -69,7 +69,9 @@ async def list_pages(
 async def get_status(installation: Installation, run_id: int) -> StatusView:
     """Return the status of a run."""
     progress = await installation.diagnostics.progress(run_id)
-    view = views.status_view(progress, await dedup.estimate_distinct(installation.filters, progress.run))
+    left_out = await installation.diagnostics.left_out(run_id)
+    distinct = await dedup.estimate_distinct(installation.filters, progress.run)
+    view = views.status_view(progress, left_out, distinct)
     return await _with_reason(installation, view)
 
 
@@ -77,7 +79,8 @@ async def get_metrics(installation: Installation, run_id: int) -> MetricsView:
     """Return the status of a run with its hosts, workers and steps."""
     activity = await installation.diagnostics.activity(run_id, HOSTS_SHOWN)
     distinct = await dedup.estimate_distinct(installation.filters, activity.progress.run)
-    view = views.metrics_view(activity, await installation.store.step_counts(run_id), distinct)
+    left_out = await installation.diagnostics.left_out(run_id)
+    view = views.metrics_view(activity, await installation.store.step_counts(run_id), left_out, distinct)
     return await _with_reason(installation, view)
 
 
@@ -118,4 +121,5 @@ async def get_task_metrics(installation: Installation, task: TaskRecord) -> Metr
 async def get_receipt(installation: Installation, run_id: int) -> ReceiptView:
     """Return the politeness receipt of a run."""
     await installation.store.get_run(run_id)
-    return views.receipt_view(run_id, await installation.store.receipt(run_id))
+    left_out = await installation.diagnostics.left_out(run_id)
+    return views.receipt_view(run_id, await installation.store.receipt(run_id), left_out)

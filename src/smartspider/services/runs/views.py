@@ -15,11 +15,13 @@ from smartspider.core.runs.run import Counters, Run
 from smartspider.core.tasks import TaskRecord
 from smartspider.services.dedup import DistinctUrls
 from smartspider.services.runs import progress
+from smartspider.store.diagnostics.left_out import LeftOutReason, LeftOutRecord, LeftOutReport
 from smartspider.store.diagnostics.progress import RunProgress
 from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import RunActivity
 from smartspider.store.runs.listing import FailedRequest, UrlRow
 from smartspider.store.runs.records import HostReceipt
+from smartspider.views.left_out import LeftOutExample, LeftOutView
 from smartspider.views.preview import StepView
 from smartspider.views.problem import wrongs
 from smartspider.views.runs import (
@@ -45,7 +47,11 @@ def run_view(run: Run, now: float) -> RunView:
     return RunView(**_head(run, now))
 
 
-def status_view(run_progress: RunProgress, distinct: DistinctUrls = DistinctUrls()) -> StatusView:
+def status_view(
+    run_progress: RunProgress,
+    left_out: LeftOutReport = LeftOutReport(),
+    distinct: DistinctUrls = DistinctUrls(),
+) -> StatusView:
     """Return the status of a run."""
     eta = progress.eta(run_progress)
     return StatusView(
@@ -58,7 +64,41 @@ def status_view(run_progress: RunProgress, distinct: DistinctUrls = DistinctUrls
         distinct_estimate=distinct.of_run,
         task_distinct_estimate=distinct.of_task,
         distinct_error=distinct.error,
+        **left_out_parts(left_out),
     )
+
+
+def left_out_parts(report: LeftOutReport) -> dict[str, Any]:
+    """Return what a run left out, as parts of its status and summary."""
+    return {
+        "left_out": left_out_views(report),
+        "missing_entries": [without_userinfo(url) for url in report.missing_entries],
+        "missing_entry_count": report.missing_entry_count,
+        "empty_fields": report.empty_fields,
+    }
+
+
+def left_out_views(report: LeftOutReport) -> list[LeftOutView]:
+    """Return what a run left out, by reason."""
+    return [_left_out_view(reason) for reason in report.reasons]
+
+
+def _left_out_view(reason: LeftOutReason) -> LeftOutView:
+    examples = [left_out_example(record) for record in reason.examples]
+    return LeftOutView(
+        reason=reason.code,
+        is_next_page=reason.is_next_page,
+        count=reason.count,
+        is_at_least=reason.is_cut,
+        example=examples[0] if examples else None,
+        others=examples[1:],
+    )
+
+
+def left_out_example(record: LeftOutRecord) -> LeftOutExample:
+    """Return the view of a URL that was left out."""
+    parent = record.parent and without_userinfo(record.parent)
+    return LeftOutExample(without_userinfo(record.url), parent, without_userinfo(record.detail))
 
 
 def status_without_run(task: TaskRecord) -> StatusView:
@@ -85,15 +125,19 @@ def status_without_run(task: TaskRecord) -> StatusView:
         distinct_estimate=None,
         task_distinct_estimate=None,
         distinct_error=None,
+        **left_out_parts(LeftOutReport()),
     )
 
 
 def metrics_view(
-    activity: RunActivity, steps: Mapping[str, StepCount], distinct: DistinctUrls = DistinctUrls()
+    activity: RunActivity,
+    steps: Mapping[str, StepCount],
+    left_out: LeftOutReport = LeftOutReport(),
+    distinct: DistinctUrls = DistinctUrls(),
 ) -> MetricsView:
     """Return the status of a run with its hosts, workers and steps."""
     return MetricsView(
-        **msgspec.structs.asdict(status_view(activity.progress, distinct)),
+        **msgspec.structs.asdict(status_view(activity.progress, left_out, distinct)),
         hosts=[host_view(gate, activity.progress.now) for gate in activity.gates],
         workers=[WorkerShare(share.worker, share.node, share.in_flight) for share in activity.shares],
         knobs=_knobs(activity.progress.run),
@@ -175,13 +219,14 @@ def page_view(row: UrlRow) -> PageView:
     )
 
 
-def receipt_view(run_id: int, hosts: list[HostReceipt]) -> ReceiptView:
+def receipt_view(run_id: int, hosts: list[HostReceipt], left_out: LeftOutReport) -> ReceiptView:
     """Return the politeness receipt of a run."""
     return ReceiptView(
         run_id=str(run_id),
         requests=sum(host.requests for host in hosts),
         violations=sum(host.violations for host in hosts),
         hosts=[ReceiptHost(**msgspec.structs.asdict(host)) for host in hosts],
+        left_out=left_out_views(left_out),
     )
 
 

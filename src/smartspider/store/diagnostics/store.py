@@ -6,7 +6,8 @@ import msgspec
 
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
-from smartspider.store.diagnostics import progress, requests
+from smartspider.store.diagnostics import left_out, progress, requests
+from smartspider.store.diagnostics.left_out import LeftOutRecord, LeftOutReport
 from smartspider.store.diagnostics.progress import RunProgress
 from smartspider.store.diagnostics.requests import GateStatus, HeldRequest, RequestDetails
 from smartspider.store.runs import records
@@ -52,7 +53,7 @@ class Diagnostics:
     2. A result is of one snapshot.
     3. Rows are found by indexes and bounded, however much is stored: long lists are cut and say so.
     4. A request is found by its fingerprint; one with its own method, body, headers or meta also by its
-       URL.
+       URL. So is a link that was left out.
     """
 
     def __init__(self, database: Database) -> None:
@@ -109,6 +110,16 @@ class Diagnostics:
             return [requests.read_details(connection, record, now) for record in found[:limit]]
 
         return await self._db.read(work)
+
+    async def left_out(self, run_id: int) -> LeftOutReport:
+        """Return what a run left out, by reason, with examples."""
+        return await self._db.read(lambda connection: left_out.read_report(connection, run_id))
+
+    async def find_left_out(self, run_id: int, fingerprint: bytes, url: str) -> LeftOutRecord | None:
+        """Return a link that a run saw and refused, by the fingerprint of its request or by its URL."""
+        return await self._db.read(
+            lambda connection: left_out.find_left_out(connection, run_id, fingerprint, url)
+        )
 
     async def has_visited(self, run_id: int, host: str) -> bool:
         """Return whether a run has fetched anything from a host."""

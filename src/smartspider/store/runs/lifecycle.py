@@ -6,7 +6,7 @@ from collections import Counter
 
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.redaction import without_userinfo
-from smartspider.core.requests.refusal import RefusalCode
+from smartspider.core.requests.refusal import EXPECTED, RefusalCode
 from smartspider.core.runs.run import (
     FINISHED,
     LIMIT,
@@ -233,8 +233,15 @@ def _ending(connection: Connection, run: Run) -> tuple[RunState, str]:
         return "completed", run.reason
     fetched = row(connection, SQL.entry_fetched, (run.id,))
     if fetched and fetched[0]:
-        return "completed", ""
+        return "completed", _cut_short(connection, run.id)
     why = row(connection, SQL.entry_reason, (run.id,))
     if why is None:
         return "failed", "no entry URL was fetched"
     return "failed", f"no entry URL could be fetched: {without_userinfo(why[0])}: {why[1]}"
+
+
+def _cut_short(connection: Connection, run_id: int) -> str:
+    """Return which next pages were not followed although the task does not ask for that; empty if none."""
+    found = rows(connection, SQL.next_pages_left_out, (run_id,))
+    refused = [f"{number} by {code}" for code, number in sorted(found) if code not in EXPECTED]
+    return f"next pages not followed: {', '.join(refused)}" if refused else ""

@@ -84,6 +84,9 @@ UPDATE run SET skipped = skipped + ? WHERE id = ?
 SELECT EXISTS (SELECT 1 FROM url u LEFT JOIN url t ON t.id = u.target_id WHERE u.run_id = ? AND u.is_entry
                AND (u.state IN ('done', 'missing') OR t.state IN ('done', 'missing')))
 
+-- next_pages_left_out: next pages that a run left out, by reason
+SELECT code, links + requests FROM left_out_count WHERE run_id = ? AND is_next_page = 1 AND links + requests > 0
+
 -- entry_reason: the reason of the first failed entry
 SELECT url, coalesce(reason, state) FROM url
 WHERE run_id = ? AND is_entry AND state NOT IN ('done', 'missing', 'redirect') ORDER BY id LIMIT 1

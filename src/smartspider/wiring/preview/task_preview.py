@@ -1,8 +1,7 @@
 """Preview a task: crawl a few pages with the code of a worker, and store nothing.
 
 It differs from a crawl in three ways: the run ends after a few pages, the first page of each type comes
-early,
-and the pages are recorded.
+early, and the pages are recorded.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ async def preview_task(
 ) -> Preview:
     """Fetch and extract at most `limit` pages of a task; nothing is stored.
 
-    A server opens only the private addresses of its settings, a command those of the task's entries as
-    well.
+    A server opens only the private addresses of its settings, a command those of the task's entries as well.
     `gated` adds the gates of an installation.
     """
     lists = MAX_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
@@ -82,7 +80,8 @@ async def preview_task(
         recorder.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)
-    return build_preview(recorder.pages, failures, [column.name for column in plan_columns(plan)])
+        left_out = await folder.diagnostics.left_out(run.id)
+    return build_preview(recorder.pages, failures, [column.name for column in plan_columns(plan)], left_out)
 
 
 async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]:

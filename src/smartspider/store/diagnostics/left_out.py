@@ -1,0 +1,101 @@
+"""What a run left out, by reason. All functions run inside a transaction."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.requests.refusal import EXPECTED, RefusalCode
+from smartspider.store import statements
+from smartspider.store.database import Connection, RowCursor, row, rows
+from smartspider.store.settle.fields import decode_fields
+
+SQL = statements.load("left_out_report.sql", __package__)
+
+NEXT_PAGES_SHOWN = 5
+ENTRIES_SHOWN = 5
+
+
+class LeftOutRecord(msgspec.Struct, frozen=True):
+    """A URL that was left out. `parent` is the first page that links to it, None for an entry."""
+
+    code: RefusalCode
+    is_next_page: bool
+    url: str
+    detail: str
+    parent: str | None
+
+
+class LeftOutReason(msgspec.Struct, frozen=True):
+    """What a run left out for one reason. `is_cut`: at least so many."""
+
+    code: RefusalCode
+    is_next_page: bool
+    count: int
+    is_cut: bool
+    examples: list[LeftOutRecord]
+    """One; of next pages some more."""
+
+
+class LeftOutReport(msgspec.Struct, frozen=True):
+    """What a run left out: next pages first, then by count. And what is missing in its rows and entries."""
+
+    reasons: list[LeftOutReason] = []
+    missing_entries: list[str] = []
+    """The first of them."""
+    missing_entry_count: int = 0
+    empty_fields: list[str] = []
+    """Fields without a value in any stored row."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more links were left out than are stored."""
+        return any(reason.is_cut for reason in self.reasons)
+
+
+def read_report(connection: Connection, run_id: int) -> LeftOutReport:
+    """Return what a run left out. All examples are asked for before the first is read."""
+    counted = [one for one in rows(connection, SQL.counts, (run_id,)) if one[2] + one[3] or one[4]]
+    asked = [_ask_examples(connection, run_id, code, is_next) for code, is_next, *_ in counted]
+    entries = connection.execute(SQL.missing_entries, (run_id, ENTRIES_SHOWN))
+    entry_count = connection.execute(SQL.count_missing_entries, (run_id,))
+    fields = connection.execute(SQL.fields, (run_id,))
+    reasons = [
+        LeftOutReason(code, bool(is_next), links + requests, bool(is_cut), _examples(code, is_next, *cursors))
+        for (code, is_next, links, requests, is_cut), cursors in zip(counted, asked, strict=True)
+    ]
+    stored = fields.fetchone()
+    number = entry_count.fetchone()
+    return LeftOutReport(
+        sorted(reasons, key=_order),
+        [url for (url,) in entries],
+        int(number[0]) if number else 0,
+        [name for name, has_value in decode_fields(stored[0] if stored else None).items() if not has_value],
+    )
+
+
+def find_left_out(connection: Connection, run_id: int, fingerprint: bytes, url: str) -> LeftOutRecord | None:
+    """Return a link that was left out, by the fingerprint of its request, or else by its URL."""
+    found = row(connection, SQL.by_print, (run_id, fingerprint)) or row(connection, SQL.by_url, (run_id, url))
+    if found is None:
+        return None
+    code, is_next_page, *rest = found
+    return LeftOutRecord(code, bool(is_next_page), *rest)
+
+
+def _ask_examples(
+    connection: Connection, run_id: int, code: RefusalCode, is_next_page: int
+) -> tuple[RowCursor, RowCursor]:
+    wanted = (run_id, code, is_next_page, NEXT_PAGES_SHOWN if is_next_page else 1)
+    return connection.execute(SQL.links, wanted), connection.execute(SQL.requests, wanted)
+
+
+def _examples(
+    code: RefusalCode, is_next_page: int, links: RowCursor, requests: RowCursor
+) -> list[LeftOutRecord]:
+    found = [LeftOutRecord(code, bool(is_next_page), *one) for cursor in (links, requests) for one in cursor]
+    return found[: NEXT_PAGES_SHOWN if is_next_page else 1]
+
+
+def _order(reason: LeftOutReason) -> tuple[bool, bool, int, str]:
+    """Return a sort key: next pages first, and of these the ones that the task does not ask to leave out."""
+    return not reason.is_next_page, reason.code in EXPECTED, -reason.count, reason.code

@@ -1,0 +1,27 @@
+-- counts: what a run left out, by reason
+SELECT code, is_next_page, links, requests, is_cut FROM left_out_count WHERE run_id = ?
+
+-- links: some links that were left out for a reason
+SELECT l.url, l.detail, (SELECT url FROM url p WHERE p.id = l.parent_id) FROM left_out l
+WHERE l.run_id = ? AND l.code = ? AND l.is_next_page = ? LIMIT ?
+
+-- requests: some requests that were skipped for a reason
+SELECT u.url, coalesce(u.reason, ''), (SELECT url FROM url p WHERE p.id = u.parent_id) FROM url u
+WHERE u.run_id = ? AND u.code = ? AND u.is_next_page = ? AND u.state = 'skipped' LIMIT ?
+
+-- by_print: a link that was left out
+SELECT l.code, l.is_next_page, l.url, l.detail, (SELECT url FROM url p WHERE p.id = l.parent_id) FROM left_out l
+WHERE l.run_id = ? AND l.fingerprint = ?
+
+-- by_url: a link that was left out and is no plain request
+SELECT l.code, l.is_next_page, l.url, l.detail, (SELECT url FROM url p WHERE p.id = l.parent_id) FROM left_out l
+WHERE l.run_id = ? AND l.url = ? LIMIT 1
+
+-- missing_entries: entries that do not exist, in task order
+SELECT url FROM url WHERE run_id = ? AND state = 'missing' AND is_entry = 1 AND page NOT LIKE '@%' ORDER BY id LIMIT ?
+
+-- count_missing_entries: their number
+SELECT count(*) FROM url WHERE run_id = ? AND state = 'missing' AND is_entry = 1 AND page NOT LIKE '@%'
+
+-- fields: the fields of the items of a run
+SELECT fields FROM run WHERE id = ?

@@ -1,0 +1,44 @@
+"""Views of what a run left out."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smartspider.core.requests.refusal import RefusalCode
+
+
+class LeftOutExample(msgspec.Struct, frozen=True):
+    """A URL that was left out. `parent` is the page that links to it, null for an entry URL."""
+
+    url: str
+    parent: str | None
+    detail: str
+    """The rule that refuses it."""
+
+
+class LeftOutView(msgspec.Struct, frozen=True):
+    """What a run left out for one reason. `reason` is stable and meant for programs."""
+
+    reason: RefusalCode
+    is_next_page: bool
+    """True for next pages of lists, which cut a crawl short."""
+    count: int
+    is_at_least: bool
+    """True if there were more links than are counted."""
+    example: LeftOutExample | None
+    others: list[LeftOutExample]
+    """Further examples, of next pages only."""
+
+
+class LeftOutLinkView(msgspec.Struct, frozen=True):
+    """A link that a page of the run has and that was not followed. `reason` is stable and meant for
+    programs.
+    """
+
+    reason: RefusalCode
+    detail: str
+    """The rule that refuses it."""
+    url: str
+    parent: str | None
+    """The first page that links to it."""
+    is_next_page: bool
