@@ -133,7 +133,7 @@ class Totals:
         self.wanted = self.right + sum(len(result.fields_wrong) for result in results)
         verdicts = [result.next for result in results]
         self.next_right, self.next_wrong = verdicts.count("right"), verdicts.count("wrong")
-        self.next_wanted = self.next_right + verdicts.count("missing")
+        self.next_wanted = sum(result.has_next for result in results)
         self.slowest_s = max((result.cpu_s for result in results), default=0.0)
 
     def line(self) -> str:

@@ -38,6 +38,7 @@ class Judgement(msgspec.Struct, frozen=True):
     fields_right: list[str]
     fields_wrong: list[str]
     next: NextVerdict
+    has_next: bool
     note: str
     cpu_s: float = 0.0
 
@@ -46,13 +47,14 @@ def judge(label: Label, html: str, found: Found | None, note: str = "") -> Judge
     """Return what is right in a suggestion; nothing is right in None."""
     wanted = list(dict.fromkeys(name for row in label.rows.values() for name in row))
     if found is None:
-        return Judgement(label.key, False, [], wanted, "missing" if label.next else "none", note)
+        return Judgement(label.key, False, [], wanted, _judge_next(label, []), label.next is not None, note)
     matches = _align(label, html, found)
     is_right = matches is not None
     right = [name for name in wanted if matches and _has_field(label, found.rows, matches, name)]
     wrong = [name for name in wanted if name not in right]
     said = note or f"{found.items or 'no elements'}: {len(found.rows)} of {label.count} items"
-    return Judgement(label.key, is_right, right, wrong, _judge_next(label, found.next), said)
+    verdict = _judge_next(label, found.next)
+    return Judgement(label.key, is_right, right, wrong, verdict, label.next is not None, said)
 
 
 def _align(label: Label, html: str, found: Found) -> dict[int, int] | None:
