@@ -25,7 +25,7 @@ SmartSpiderError
 ├── SettingInvalid         a SMARTSPIDER_* setting is invalid
 └── FetchFailed            a request failed; `judge` turns it into a verdict
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
-    ├── TooLarge, BadEncoding, TooManyRedirects, BadRedirect
+    ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable
     └── NotReadable        the page cannot be parsed as the task expects
 """
@@ -248,9 +248,15 @@ class TlsFailed(FetchFailed):
 
 
 class ConnectionDropped(FetchFailed):
-    """The server closed the connection or violated HTTP before the response was complete."""
+    """The server closed the connection before the response was complete."""
 
     code = "dropped"
+
+
+class BadResponse(FetchFailed):
+    """The response is not HTTP, or contradicts itself."""
+
+    code = "bad_response"
 
 
 class TimedOut(FetchFailed):

@@ -25,7 +25,7 @@ def merge_cookies(own: str | None, session: bytes) -> str:
 
 
 def send_bytes(headers: CIMultiDict[str], connection: Connection) -> None:
-    """Let a Cookie header with bytes that are not UTF-8 go out as it is; aiohttp would leave the bytes out."""
+    """Send a Cookie header with bytes that are not UTF-8 as it is; aiohttp would leave the bytes out."""
     cookie = headers.get(COOKIE, "")
     raw = cookie.encode(errors="surrogateescape")
     if cookie.isascii() or raw == cookie.encode(errors="ignore"):

@@ -11,7 +11,7 @@ from aiohttp.connector import Connection
 from multidict import CIMultiDict
 
 from smartspider.core.errors import TooLarge
-from smartspider.fetch.decompression import decompressor_for
+from smartspider.fetch.decompression import BodyDecompressor, decompressor_for
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Permit
 
@@ -93,9 +93,8 @@ async def read_body(answer: ClientResponse, max_bytes: int) -> bytes:
     headers = answer.headers
     declared = headers.get("Content-Length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes and answer.method != "HEAD":
-        raise TooLarge(f"the body has {declared} bytes; the limit is {max_bytes}")
-    encoding = headers.get("Content-Encoding")
-    decompressor = None if encoding is None else decompressor_for(encoding, max_bytes)
+        raise TooLarge(f"the body has {declared} bytes, more than fetch.max_bytes allows ({max_bytes})")
+    decompressor = _decompressor(answer, max_bytes)
     content = answer.content
     piece = await content.readany()
     if decompressor is None and content.at_eof() and len(piece) <= max_bytes:
@@ -106,17 +105,22 @@ async def read_body(answer: ClientResponse, max_bytes: int) -> bytes:
         received += len(piece)
         pieces.append(piece if decompressor is None else decompressor.feed(piece))
         if received > max_bytes or (decompressor is not None and decompressor.is_too_large):
-            raise TooLarge(f"the body exceeds the limit of {max_bytes} bytes")
+            raise _too_large(max_bytes)
         piece = await content.readany()
     if decompressor is not None:
-        decompressor.finish()
+        pieces.append(decompressor.finish())
+        if decompressor.is_too_large:
+            raise _too_large(max_bytes)
     return b"".join(pieces)
+
+
+def _too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(f"the body has more bytes than fetch.max_bytes allows ({max_bytes})")
 
 
 async def read_start(answer: ClientResponse, max_bytes: int) -> bytes:
     """Return the first `max_bytes` of the decompressed body; the rest is not read."""
-    encoding = answer.headers.get("Content-Encoding")
-    decompressor = None if encoding is None else decompressor_for(encoding, max_bytes)
+    decompressor = _decompressor(answer, max_bytes)
     start = bytearray()
     received = 0
     while max(len(start), received) < max_bytes and (piece := await answer.content.readany()):
@@ -125,15 +129,24 @@ async def read_start(answer: ClientResponse, max_bytes: int) -> bytes:
     return bytes(start[:max_bytes])
 
 
+def _decompressor(answer: ClientResponse, max_bytes: int) -> BodyDecompressor | None:
+    if "Content-Encoding" not in answer.headers:
+        return None
+    return decompressor_for(",".join(answer.headers.getall("Content-Encoding")), max_bytes)
+
+
 def page_headers(raw: Mapping[str, str]) -> dict[str, str]:
-    """Return headers by lower-case name; repeated ones are joined by a comma and a space, and all values are
-    valid text.
+    """Return headers by lower-case name, all values valid text. Repeated ones are joined by a comma and a
+    space; of several Locations the first counts, of several Content-Types the last, as in browsers.
     """
     headers: dict[str, str] = {}
     for name, value in raw.items():
         key = name.lower()
         text = value if value.isascii() else _repaired(key, value)
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+        if key not in headers or key == "content-type":
+            headers[key] = text
+        elif key != "location":
+            headers[key] = f"{headers[key]}, {text}"
     return headers
 
 

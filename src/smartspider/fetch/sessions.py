@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
+from functools import partial
+from typing import Any
 
 import aiohttp
 from aiohttp.resolver import ThreadedResolver
@@ -10,10 +13,11 @@ from aiohttp_socks import ProxyConnector
 
 from smartspider.core.errors import ProxyFailed
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.fetch.http_repair import MAX_HEAD_BYTES
+from smartspider.fetch.lenient_parser import LenientHandler
 from smartspider.fetch.private_addresses import CheckedResolver
 
-MAX_HEADER_BYTES = 65_536
-MAX_HEADERS = 256
+MAX_HEADERS = 4096
 DNS_CACHE_S = 60
 KEEP_ALIVE_S = 15.0
 
@@ -86,14 +90,16 @@ class TransportSessions:
         return self._session(socks), None
 
     def _session(self, connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+        factory: Any = partial(LenientHandler, asyncio.get_running_loop())
+        connector._factory = factory  # noqa: SLF001 - no public way to another protocol class
         session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             request_class=self._request_class,
             timeout=self._timeout,
             auto_decompress=False,
-            max_line_size=MAX_HEADER_BYTES,
-            max_field_size=MAX_HEADER_BYTES,
+            max_line_size=MAX_HEAD_BYTES,
+            max_field_size=MAX_HEAD_BYTES,
             max_headers=MAX_HEADERS,
         )
         session._retry_connection = False  # noqa: SLF001 - no public switch; a silent retry would pass the gate

@@ -1,14 +1,19 @@
-"""Translate exceptions of aiohttp and its libraries."""
+"""Translate exceptions of aiohttp and its libraries: what happened, in words."""
 
 from __future__ import annotations
 
 import os
+import re
 import ssl
+from collections.abc import Callable
+from typing import Any
 
 import aiohttp
 import aiohttp_socks
+from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError, TransferEncodingError
 
 from smartspider.core.errors import (
+    BadResponse,
     ConnectFailed,
     ConnectionDropped,
     FetchFailed,
@@ -29,31 +34,13 @@ FOREIGN: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
     ValueError,
-    aiohttp.http.HttpProcessingError,
+    HttpProcessingError,
     *SOCKS_ERRORS,
 )
 """Exceptions of the libraries for network problems; any other exception is a bug."""
 
-_RULES: tuple[tuple[tuple[type[BaseException], ...], type[FetchFailed], str], ...] = (
-    (
-        (aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError, *SOCKS_ERRORS),
-        ProxyFailed,
-        "the proxy failed",
-    ),
-    ((aiohttp.ClientConnectorDNSError, UnicodeError), NameNotResolved, "the name does not resolve"),
-    ((aiohttp.ClientSSLError, ssl.SSLError), TlsFailed, "TLS failed"),
-    ((aiohttp.ConnectionTimeoutError,), TimedOut, "timeout while connecting"),
-    ((TimeoutError,), TimedOut, "timeout while waiting for the response"),
-    ((aiohttp.InvalidURL,), FetchFailed, "the URL cannot be fetched"),
-    ((aiohttp.ClientConnectorError,), ConnectFailed, "no connection"),
-    (
-        (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, EOFError),
-        ConnectionDropped,
-        "the connection was closed",
-    ),
-    ((ValueError,), FetchFailed, "the request cannot be sent"),
-)
-"""The first match wins, so subclasses come first."""
+_RECEIVED = re.compile(r"received (\d+) of (\d+) bytes")
+_LONGEST = 300
 
 
 def translate_error(error: BaseException, url: str) -> FetchFailed:
@@ -61,20 +48,90 @@ def translate_error(error: BaseException, url: str) -> FetchFailed:
     cause = error.__cause__
     if isinstance(cause, ssl.SSLError):
         error = cause
-    for kinds, ours, what in _RULES:
+    for kinds, ours, describe in _RULES:
         if isinstance(error, kinds):
-            return ours(f"{url}: {what} ({_detail(error)})")
-    return FetchFailed(f"{url}: {type(error).__name__}: {error}")
+            return ours(f"{url}: {' '.join(describe(error).split())[:_LONGEST]}")
+    return FetchFailed(f"{url}: the request failed")
 
 
-def _detail(error: BaseException) -> str:
-    text = str(error)
+def _proxy(error: Any) -> str:
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        text = f"the proxy returned {error.status} {error.message}"
-    elif isinstance(error, aiohttp.ClientResponseError):
-        # Its text contains a status that no server sent.
-        text = error.message
-    elif isinstance(error, aiohttp.ClientConnectorError) and error.errno:
-        # Its text mentions TLS even without TLS, and repeats the address.
-        text = os.strerror(error.errno)
-    return " ".join(text.split())[:300] or type(error).__name__
+        return f"the proxy failed (it returned {error.status} {error.message})"
+    return f"the proxy failed ({_os_text(error)})"
+
+
+def _tls(error: Any) -> str:
+    reason = getattr(error, "verify_message", None) or str(getattr(error, "reason", None) or "")
+    certificate = getattr(error, "certificate_error", None)
+    if certificate is not None:
+        reason = getattr(certificate, "verify_message", None) or str(certificate)
+    text = reason.replace("_", " ").lower() if reason.isupper() else reason
+    return f"TLS failed ({text or _os_text(error)})"
+
+
+def _disconnected(error: Any) -> str:
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        has_begun = not isinstance(error.message, str)
+        return (
+            "the connection was closed within the header of the response"
+            if has_begun
+            else "the server closed the connection without a response"
+        )
+    return f"the connection was closed ({_os_text(error)})"
+
+
+def _payload(error: Any) -> str:
+    """Describe a body that ended early."""
+    cause = error.__cause__
+    if isinstance(cause, ContentLengthError) and (found := _RECEIVED.search(cause.message)):
+        return f"the connection was closed after {found[1]} of {found[2]} bytes of the body"
+    if isinstance(cause, TransferEncodingError):
+        return "the connection was closed before the last chunk of the body"
+    return "the connection was closed before the body was complete"
+
+
+def _os_text(error: Any) -> str:
+    """Return the text of the operating system; the library's own repeats addresses and classes."""
+    inner = getattr(error, "os_error", error)
+    text = getattr(inner, "strerror", None)
+    if isinstance(text, str) and text:
+        return text
+    number = getattr(inner, "errno", None)
+    return os.strerror(number) if number else str(inner) or "no reason given"
+
+
+def _fixed(text: str) -> Callable[[Any], str]:
+    return lambda _error: text
+
+
+_RULES: tuple[tuple[tuple[type[BaseException], ...], type[FetchFailed], Callable[[Any], str]], ...] = (
+    (
+        (aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError, *SOCKS_ERRORS),
+        ProxyFailed,
+        _proxy,
+    ),
+    (
+        (aiohttp.ClientConnectorDNSError,),
+        NameNotResolved,
+        lambda error: f"the name does not resolve ({_os_text(error)})",
+    ),
+    ((UnicodeError,), NameNotResolved, _fixed("the name does not resolve (it is not a host name)")),
+    ((aiohttp.ClientSSLError, ssl.SSLError), TlsFailed, _tls),
+    ((aiohttp.ConnectionTimeoutError,), TimedOut, _fixed("timeout while connecting")),
+    ((TimeoutError,), TimedOut, _fixed("timeout while waiting for the response")),
+    ((aiohttp.InvalidURL,), FetchFailed, _fixed("the URL cannot be fetched")),
+    (
+        (aiohttp.ClientConnectorError,),
+        ConnectFailed,
+        lambda error: f"no connection ({_os_text(error)})",
+    ),
+    (
+        (aiohttp.ClientResponseError, HttpProcessingError),
+        BadResponse,
+        lambda error: f"the response {error.message or 'is not valid HTTP'}",
+    ),
+    ((aiohttp.ClientPayloadError,), ConnectionDropped, _payload),
+    ((aiohttp.ClientError, OSError, EOFError), ConnectionDropped, _disconnected),
+    ((ValueError,), FetchFailed, lambda error: f"the request cannot be sent ({error})"),
+)
+"""The first match wins, so subclasses come first."""
