@@ -17,13 +17,19 @@ from smartspider.suggest.text_kinds import classify
 from smartspider.suggest.vocabulary import THING_TYPES
 
 MAX_DETAILS = 30
+_MOSTLY_LIST = 0.8
+_MOST_DETAILS = 15
+"""The most labelled values of a record; more are a list."""
 _MOST_FIELDS = 20
 _RECORD_TYPES = ("product", "article", "book", "profile", "video")
 _OPENGRAPH = ("title", "description", "image", "site_name")
 
 
-def page_records(document: Document, tree: Tree) -> list[Draft]:
-    """Return a draft for the page as one item, if it has more than a title."""
+def page_records(document: Document, tree: Tree, in_lists: float = 0.0) -> list[Draft]:
+    """Return a draft for the page as one item, if it has more than a title.
+
+    `in_lists` is the weight of the page's text in its largest list: a page of products is not a product.
+    """
     fields: dict[str, Any] = {}
     reasons: list[str] = []
     weight = 0.35
@@ -55,7 +61,10 @@ def page_records(document: Document, tree: Tree) -> list[Draft]:
             fields[name] = selector
     if len(fields) < 3 or (weight < 1 and len(pairs) < 2 and "price" not in fields):
         return []
-    return [Draft("page", None, fields, weight * len(fields), tuple(reasons) or ("the page as one item",))]
+    score = weight * min(len(fields), _MOST_FIELDS if weight >= 1 else _MOST_DETAILS)
+    if in_lists > _MOSTLY_LIST:
+        score *= 0.5
+    return [Draft("page", None, fields, score, tuple(reasons) or ("the page as one item",))]
 
 
 def _thing(things: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -129,6 +138,8 @@ def _pairs(tree: Tree) -> Iterator[tuple[Element, Element]]:
         if element.tag not in {"tr", "dl", "div"}:
             continue
         children = element.children
+        if element.tag == "dl" and sum(child.tag == "dt" for child in children) > _MOST_DETAILS:
+            continue
         if element.tag == "tr":
             if [child.tag for child in children] == ["th", "td"]:
                 yield children[0], children[1]

@@ -80,7 +80,9 @@ def _drafts(document: Document) -> tuple[list[Draft], list[dict[str, Any]]]:
             )
         return drafts, []
     tree = Tree(document.root)
-    drafts = element_lists(tree) + script_lists(document) + page_records(document, tree)
+    lists = element_lists(tree)
+    content = max((one.features["content"] for one in lists), default=0.0)
+    drafts = lists + script_lists(document) + page_records(document, tree, content)
     return drafts, find_paginations(tree, url)
 
 

@@ -67,6 +67,11 @@ def _is_random(part: str) -> bool:
     return digits >= 2 or not part[-1].isdigit() or not _VOWELS.search(letters)
 
 
+def is_state(name: str) -> bool:
+    """Return True if a class describes a state or position: `active`, `odd`, `first`."""
+    return _STATE.fullmatch(name) is not None
+
+
 def is_utility(name: str) -> bool:
     """Return True if a class describes the appearance."""
     return ":" in name or _UTILITY.fullmatch(name) is not None

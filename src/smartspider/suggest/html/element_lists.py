@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from smartspider.suggest.html.candidate_field import CandidateField
 from smartspider.suggest.html.field_rules import css_rule, with_steps
 from smartspider.suggest.html.groups import find_groups
-from smartspider.suggest.html.list_analysis import ListAnalysis, analyze, demote_groups, is_same_list, refine
+from smartspider.suggest.html.list_analysis import ListAnalysis, analyze, demote_groups, demote_parts, is_same_list, refine
 from smartspider.suggest.html.naming import name_fields
 from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors
 from smartspider.suggest.html.tables import row_selector
@@ -27,6 +29,7 @@ def element_lists(tree: Tree) -> list[Draft]:
     analyses.sort(key=lambda analysis: -analysis.score)
     analyses = [refine(tree, analysis) for analysis in analyses[:_REFINED]] + analyses[_REFINED:]
     demote_groups(tree, analyses)
+    demote_parts(tree, analyses)
     analyses.sort(key=lambda analysis: -analysis.score)
     writer = _DraftWriter(tree)
     drafts: list[Draft] = []
@@ -71,6 +74,7 @@ class _DraftWriter:
             reasons=_reasons(analysis, items),
             details="url" if "url" in fields else None,
             pipeline=_currency_step(names, candidates),
+            features=msgspec.structs.asdict(analysis.features),
         )
 
     def _css_rules(self, analysis: ListAnalysis) -> tuple[Any, list[tuple[CandidateField, dict[str, Any]]]]:

@@ -147,7 +147,8 @@ class _SlotReader:
             if is_closed and name not in {"href", "datetime"} and not is_image_attribute(slot, name):
                 continue
             values = {index: attribute_value(slot, element, name) for index, element in slot.elements.items()}
-            if any(values.values()) and not (is_closed and len(slot.elements) * 2 < self._count):
+            is_rare = is_closed and not self._is_table and len(slot.elements) * 2 < self._count
+            if any(values.values()) and not is_rare:
                 yield CandidateField(slot, name, self._in_order(values))
 
     def _in_order(self, values: dict[int, str]) -> Values:

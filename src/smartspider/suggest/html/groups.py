@@ -43,13 +43,13 @@ def find_groups(tree: Tree) -> list[ElementGroup]:
     places = PlaceMap(tree)
     tables = find_headed_tables(tree)
     in_tables = {row.order for one in tables for row in tree.inside(one.table) if row.tag == "tr"}
-    seen: set[tuple[int, ...]] = set()
+    seen: set[tuple[str, tuple[int, ...]]] = set()
     weighed: list[tuple[float, ElementGroup]] = []
     for items in [*_repeated(tree), *find_spans(tree)]:
-        identity = tuple(item.order for item in items)
-        if len(items) < 2 or identity in seen or in_tables.issuperset(identity):
+        orders = tuple(item.order for item in items)
+        if len(items) < 2 or (items[0].tag, orders) in seen or in_tables.issuperset(orders):
             continue
-        seen.add(identity)
+        seen.add((items[0].tag, orders))
         group = ElementGroup(items, places.weight(items))
         weighed.append((sum(map(_content, items)) * group.place, group))
     for some in same_headers(tables):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 
 from smartspider.suggest.html.candidate_field import CandidateField
@@ -14,7 +14,7 @@ from smartspider.suggest.html.slots import Slot, find_slots
 from smartspider.suggest.html.spans import SPAN
 from smartspider.suggest.html.tree import Element, Tree
 
-MAX_REFINED = 300
+MAX_REFINED = 1500
 """The most items of a list that are checked one by one for outliers."""
 _TITLE = 2.0
 """The weight of a title with its link."""
@@ -22,6 +22,7 @@ _RECORD = 1.5
 """The weight of the least that is more than a text."""
 _USUAL = 0.8
 _GROUP_PENALTY = 0.25
+_PART_PENALTY = 0.6
 
 
 class ListAnalysis:
@@ -65,7 +66,8 @@ def analyze(tree: Tree, group: ElementGroup) -> ListAnalysis | None:
     if not candidates:
         return None
     share = _content_share(tree, group.items)
-    features = list_features(candidates, len(group.items), group.place, share)
+    place = group.place * (0.7 + 0.3 * _coherence(sample))
+    features = list_features(candidates, len(group.items), place, share)
     return ListAnalysis(group, slots, candidates, features)
 
 
@@ -130,6 +132,32 @@ def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 outer.penalty = min(outer.penalty, _GROUP_PENALTY)
 
 
+def demote_parts(tree: Tree, analyses: list[ListAnalysis]) -> None:
+    """Rank items above their parts: links in rows, boxes in cards.
+
+    A list is one of parts if all its items are in items of another list, which have much more text.
+    """
+    for outer in analyses:
+        if outer.features.steady < 0.5:
+            continue
+        for inner in analyses:
+            if (
+                inner.group is not outer.group
+                and len(inner.group.items) >= 0.8 * len(outer.group.items)
+                and share_inside(inner.group, outer.group) >= 0.9
+                and _share_holding(outer.group, inner.group) >= 0.8
+                and _content_share(tree, inner.group.items) < 0.7 * _content_share(tree, outer.group.items)
+            ):
+                inner.penalty = min(inner.penalty, _PART_PENALTY)
+
+
+def _share_holding(group: ElementGroup, other: ElementGroup) -> float:
+    """Return the share of sampled items that have an item of another group inside."""
+    starts = [item.order for item in other.items]
+    sample = group.sample
+    return sum(bisect_left(starts, item.order) < bisect_left(starts, item.end) for item in sample) / len(sample)
+
+
 def _is_made_of(tree: Tree, outer: ListAnalysis, inner: ListAnalysis) -> bool:
     """Return True if most of the text of one list is in the items of another."""
     return _content_share(tree, inner.group.items) > 0.6 * _content_share(tree, outer.group.items)
@@ -144,6 +172,16 @@ def _is_alike(items: list[Element]) -> bool:
 def _is_inside(element: Element, items: list[Element]) -> bool:
     before = bisect_right(items, element.order, key=lambda item: item.order) - 1
     return before >= 0 and element.order < items[before].end
+
+
+def _coherence(sample: list[Element]) -> float:
+    """Return the share of items whose parents look the same."""
+    parents = Counter(
+        (item.parent.tag, tuple(filter(is_stable, item.parent.classes)))
+        for item in sample
+        if item.parent is not None
+    )
+    return parents.most_common(1)[0][1] / len(sample) if parents else 1.0
 
 
 def _content_share(tree: Tree, items: list[Element]) -> float:

@@ -47,8 +47,13 @@ def list_features(
         items=math.log2(1 + min(count, _MOST_ITEMS)),
         steady=steady**3 * most,
         place=place,
-        content=math.sqrt(0.1 + min(1.0, content_share)),
+        content=content_weight(content_share),
     )
+
+
+def content_weight(share: float) -> float:
+    """Weigh the share of the page's text that a list has."""
+    return math.sqrt(0.1 + min(1.0, share))
 
 
 def _texts(candidates: list[CandidateField]) -> list[str]:

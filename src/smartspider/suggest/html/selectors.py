@@ -187,10 +187,29 @@ class FieldSelectors:
             slot.elements[index].node.mem_id if index in slot.elements else None
             for index in range(len(self._sample))
         ]
+        if slot.is_list:
+            return self._best_list(slot)
         best, best_share = "", -1.0
         for selector in _field_candidates(slot):
             found = self._firsts(selector)
             share = sum(one == other for one, other in zip(wanted, found, strict=True)) / len(wanted)
+            if share > best_share + 0.001:
+                best, best_share = selector, share
+            if share == 1.0:
+                break
+        return best, best_share
+
+    def _best_list(self, slot: Slot) -> tuple[str, float]:
+        """Return the selector that matches all elements of the slot, and no others, in most items."""
+        best, best_share = "", -1.0
+        for selector in _field_candidates(slot):
+            if "nth-of-type" in selector.rpartition(" ")[2]:
+                continue
+            same = 0
+            for index, item in enumerate(self._sample):
+                found = {node.mem_id for node in _matches(item, selector)}
+                same += found == {element.node.mem_id for element in slot.repeats.get(index, ())}
+            share = same / len(self._sample)
             if share > best_share + 0.001:
                 best, best_share = selector, share
             if share == 1.0:
@@ -251,6 +270,8 @@ def _field_candidates(slot: Slot) -> Iterator[str]:
         yield f"{place} > {tag}"
         yield f"{place} {tag}:nth-of-type({_number(slot)})"
     yield tag
+    if slot.is_list:
+        yield _path(steps[1:], is_exact=False) + f" > {tag}" if steps[1:] else f"> {tag}"
     yield _path(steps, is_exact=False)
     yield _path(steps, is_exact=True)
     yield from _shared(elements, generated_selectors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from smartspider.suggest.html.class_names import split_words
+from smartspider.suggest.html.class_names import is_state, split_words
 from smartspider.suggest.html.tree import Element, Tree
 
 Key = tuple[str, ...]
@@ -128,13 +128,18 @@ def _inner_lists(families: dict[int, list[Element]], steps: dict[int, list[Key]]
         for step, number in Counter(steps[index]).items():
             counts[step].append(number)
         for child, step in zip(children, steps[index], strict=True):
-            looks[step][tuple(inner.tag for inner in child.children)] += 1
+            looks[step][_look(child)] += 1
     found = set()
     for step, numbers in counts.items():
         is_alike = looks[step].most_common(1)[0][1] * 2 > looks[step].total()
         if step[1] not in {"nth", "label"} and (len(set(numbers)) > 1 or (numbers[0] >= _MANY and is_alike)):
             found.add(step)
     return found
+
+
+def _look(element: Element) -> Key:
+    """Describe an element by two levels of tags."""
+    return tuple(f"{child.tag}({','.join(inner.tag for inner in child.children)})" for child in element.children)
 
 
 def _step(
@@ -153,8 +158,9 @@ def _step(
     itemprop = child.attrs.get("itemprop")
     if itemprop:
         return (child.tag, "itemprop", itemprop)
-    if child.classes:
-        return (child.tag, "class", max(child.classes, key=lambda name: popular[name]))
+    names = [name for name in child.classes if not is_state(name)]
+    if names:
+        return (child.tag, "class", max(names, key=lambda name: popular[name]))
     return (child.tag, "", "")
 
 

@@ -31,7 +31,7 @@ class SpanElement(Element):
 
     def __init__(self, members: list[Element]) -> None:
         first, last = members[0], members[-1]
-        super().__init__(first.node, SPAN, first.parent, first.order - 1)
+        super().__init__(first.node, SPAN, first.parent, first.order)
         self.anchor = first
         self.attrs = {}
         self.classes = ()

@@ -13,6 +13,7 @@ from smartspider.suggest.html.spans import SpanElement
 from smartspider.suggest.html.tree import Element, Tree
 
 Test = Callable[[Element], bool]
+_MOST_LEVELS = 7
 
 
 def anchor_xpath(tree: Tree, items: list[Element]) -> str | None:
@@ -27,31 +28,31 @@ def anchor_xpath(tree: Tree, items: list[Element]) -> str | None:
 
 
 def _anchor_candidates(anchors: list[Element]) -> Iterator[tuple[str, Test]]:
-    """Yield expressions by the anchors' names, then by their parents', then below an id."""
-    tag = anchors[0].tag
-    parents = [anchor.parent for anchor in anchors if anchor.parent is not None]
-    steps: list[tuple[str, Test]] = [
-        (f"{tag}[{_has_class(name)}]", _named(name)) for name in _shared_names(anchors)
-    ]
-    steps.append((tag, lambda _: True))
+    """Yield expressions by the anchors' names, then by those of their ancestors, nearest first."""
+    steps = list(_steps_of(anchors))
     yield from ((f"//{step}", test) for step, test in steps)
-    for place, is_parent in _parent_steps(parents):
-        yield from ((f"//{place}/{step}", _both(test, _below(is_parent))) for step, test in steps)
-    for above in (parents[0], *parents[0].ancestors()) if parents else ():
-        identity = above.attrs.get("id", "")
-        if identity and "'" not in identity and all(_is_inside(anchor, above) for anchor in anchors):
-            yield from (
-                (f"//*[@id='{identity}']//{step}", _both(test, _within(above))) for step, test in steps
-            )
+    above, between = anchors, ""
+    for distance in range(1, _MOST_LEVELS):
+        above = list({one.parent.order: one.parent for one in above if one.parent is not None}.values())
+        if not above or len({one.tag for one in above}) > 1:
+            return
+        for place, is_place in _steps_of(above):
+            for step, test in steps:
+                yield f"//{place}{between}/{step}", _both(test, _at(distance, is_place))
+        # lxml adds no `tbody`, so the path jumps over it.
+        between = "/" if above[0].tag == "tbody" else f"/{above[0].tag}{between}"
 
 
-def _parent_steps(parents: list[Element]) -> Iterator[tuple[str, Test]]:
-    tags = {parent.tag for parent in parents}
-    if len(tags) != 1 or tags == {"tbody"}:  # lxml adds no `tbody`
-        return
-    tag = tags.pop()
-    yield from ((f"{tag}[{_has_class(name)}]", _named(name)) for name in _shared_names(parents))
-    yield tag, _tagged(tag)
+def _steps_of(elements: list[Element]) -> Iterator[tuple[str, Test]]:
+    """Yield a step for each name that all elements have, and one for their tag."""
+    tag = elements[0].tag
+    identity = elements[0].attrs.get("id", "")
+    if len(elements) == 1 and identity and "'" not in identity:
+        yield f"{tag}[@id='{identity}']", lambda element: element.attrs.get("id") == identity
+    for name in _shared_names(elements):
+        yield f"{tag}[{_has_class(name)}]", _named(name)
+    if tag != "tbody":
+        yield tag, _tagged(tag)
 
 
 def field_rule(candidate: CandidateField) -> dict[str, Any] | None:
@@ -89,7 +90,7 @@ def _path(slot: Slot) -> str | None:
     if name is not None:
         return f"{start}//{slot.example.tag}[{_has_class(name)}]"
     for step in reversed(steps):
-        start += f"/{step.example.tag}[{_position(step)}]"
+        start += f"/{step.example.tag}" + ("" if step is slot and slot.is_list else f"[{_position(step)}]")
     return start
 
 
@@ -156,16 +157,16 @@ def _tagged(tag: str) -> Test:
     return lambda element: element.tag == tag
 
 
-def _below(test: Test) -> Test:
-    return lambda element: element.parent is not None and test(element.parent)
+def _at(distance: int, test: Test) -> Test:
+    """Return a test of the ancestor at a distance."""
 
+    def check(element: Element) -> bool:
+        above: Element | None = element
+        for _ in range(distance):
+            above = None if above is None else above.parent
+        return above is not None and test(above)
 
-def _within(above: Element) -> Test:
-    return lambda element: _is_inside(element, above)
-
-
-def _is_inside(element: Element, above: Element) -> bool:
-    return above.order < element.order < above.end
+    return check
 
 
 def _both(one: Test, other: Test) -> Test:
