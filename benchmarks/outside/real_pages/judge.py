@@ -193,5 +193,10 @@ def _judge_next(label: Label, suggested: list[str]) -> NextVerdict:
         return "missing" if label.next else "none"
     if label.next is None:
         return "wrong"
-    wanted = {_address(one, label.url) for one in (label.next, *label.next_others)}
-    return "right" if wanted & {_address(one, label.url) for one in suggested} else "wrong"
+    wanted = {_page_of(one, label.url) for one in (label.next, *label.next_others)}
+    return "right" if wanted & {_page_of(one, label.url) for one in suggested} else "wrong"
+
+
+def _page_of(text: str, base: str) -> str:
+    """Return an address without its fragment."""
+    return _address(text.partition("#")[0], base)
