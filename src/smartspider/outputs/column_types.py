@@ -25,34 +25,58 @@ EXACT = 2**53
 
 
 class ColumnTypes:
-    """The current type of each column: the task's type until a value does not fit, then text for the whole
-    column.
+    """The current type of each column, as the stored rows have it.
 
-    No value is lost and no file fails because of one value. Lists and objects are JSON text.
+    A number, integer, boolean or datetime of the task is that until a value does not fit, then text for the
+    whole column. Where the task determines no type, the values do: `json` stands for a column without a value
+    so far, and whole numbers become numbers when a fraction follows. No value is lost and no file fails
+    because of one value. Lists and objects are JSON text.
     """
 
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._names = [column.name for column in columns]
+        self._is_open = [column.kind in ("json", "text") for column in columns]
+        self._has_large = [False] * len(columns)
+        """Columns with integers that are not exact in floating point."""
         self.kinds: list[ColumnKind] = [
-            "text" if column.kind == "json" else column.kind for column in columns
+            "json" if is_open else column.kind for column, is_open in zip(columns, self._is_open, strict=True)
         ]
         self.misfits: dict[str, ColumnKind] = {}
-        """Columns that became text, with their original type."""
+        """Columns that became text, with the type of the task."""
 
     def take(self, rows: Sequence[Item]) -> tuple[list[list[Any]], dict[int, ColumnKind]]:
-        """Return the values of a batch by column, and the original types of columns that just became text."""
+        """Return the values of a batch by column, and the previous types of columns that just changed."""
         columns: list[list[Any]] = []
-        widened: dict[int, ColumnKind] = {}
-        for index, (name, kind) in enumerate(zip(self._names, self.kinds, strict=True)):
+        changed: dict[int, ColumnKind] = {}
+        for index, name in enumerate(self._names):
             values = [row.get(name) for row in rows]
-            fitted = _fitted(kind, values)
+            kind = self.kinds[index]
+            if self._is_open[index] and kind != "text":
+                self.kinds[index] = self._widened(index, values)
+            fitted = _fitted(self.kinds[index], values)
             if fitted is None:
                 self.misfits[name] = kind
                 self.kinds[index] = "text"
-                widened[index] = kind
                 fitted = _texts(values)
+            if self.kinds[index] != kind:
+                changed[index] = kind
             columns.append(fitted)
-        return columns, widened
+        return columns, changed
+
+    def _widened(self, index: int, values: list[Any]) -> ColumnKind:
+        """Return the type that holds the values of a column so far and those of a batch."""
+        kind, found = self.kinds[index], _found_kind(values)
+        if found == "integer" or (found == "number" and int in map(type, values)):
+            self._has_large[index] |= any(type(value) is int and abs(value) > EXACT for value in values)
+        if found in ("json", kind):
+            return kind
+        if kind == "json":
+            kind = found
+        is_number = {kind, found} <= {"integer", "number"}
+        if kind != found and not is_number:
+            return "text"
+        wider: ColumnKind = "number" if "number" in (kind, found) else found
+        return "text" if wider == "number" and self._has_large[index] else wider
 
     def notes(self, file: str) -> list[str]:
         """Return one line per column that became text."""
@@ -113,9 +137,22 @@ _NAMES: dict[ColumnKind, str] = {
 }
 
 
+def _found_kind(values: list[Any]) -> ColumnKind:
+    """Return the type of the values of a batch; `json` if all are null."""
+    types = set(map(type, values))
+    types.discard(_NOTHING)
+    if not types:
+        return "json"
+    if types == {bool}:
+        return "boolean"
+    if types == {int}:
+        return "integer" if all(value is None or abs(value) <= _LARGEST for value in values) else "text"
+    return "number" if types <= {int, float} else "text"
+
+
 def _fitted(kind: ColumnKind, values: list[Any]) -> list[Any] | None:
     """Convert values to a type; None if one does not fit."""
-    if kind == "text":
+    if kind in ("text", "json"):
         return _texts(values)
     if not _TYPES[kind].issuperset(map(type, values)):
         return None

@@ -16,8 +16,8 @@ class ParquetOutput(TypedFileOutput):
     """Writes one Parquet file. Text is string, number float64, integer int64, boolean bool, datetime
     timestamp[us, UTC] (UTC if it has no time zone); lists and objects are JSON strings.
 
-    If a value does not fit the type of its column, the whole column becomes a string column: the rows
-    written so far are written again. Memory is bounded by one row group.
+    If a value does not fit the type of its column, the whole column gets a wider type, in the end string: the
+    rows written so far are written again. Memory is bounded by one row group.
     """
 
     media_type: ClassVar[str] = "application/vnd.apache.parquet"
@@ -47,9 +47,9 @@ class ParquetOutput(TypedFileOutput):
         """Write the rows as a row group."""
         import pyarrow as pa  # type: ignore[import-untyped] # ships no types
 
-        columns, widened = self.types.take(self.rows)
-        if self._writer is not None and widened:
-            self._write_again_as_text(widened)
+        columns, changed = self.types.take(self.rows)
+        if self._writer is not None and changed:
+            self._write_again(changed)
         if self._writer is None:
             self._open_writer()
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
@@ -68,8 +68,8 @@ class ParquetOutput(TypedFileOutput):
         if writer is not None:
             writer.close()
 
-    def _write_again_as_text(self, widened: Collection[int]) -> None:
-        """Rewrite the rows written so far with some columns as text."""
+    def _write_again(self, changed: Collection[int]) -> None:
+        """Rewrite the rows written so far with other types of some columns."""
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -78,7 +78,7 @@ class ParquetOutput(TypedFileOutput):
             self._open_writer()
             for batch in written.iter_batches(self.batch_rows):
                 arrays = [
-                    _as_text(array) if index in widened else array
+                    _converted(array, self._schema.field(index).type) if index in changed else array
                     for index, array in enumerate(batch.columns)
                 ]
                 self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
@@ -96,9 +96,11 @@ def _type(kind: ColumnKind) -> Any:
     return types.get(kind, pa.string())
 
 
-def _as_text(array: Any) -> Any:
+def _converted(array: Any, type_: Any) -> Any:
     import pyarrow as pa
 
+    if type_ != pa.string():
+        return array.cast(type_)
     texts = (
         value.isoformat() if isinstance(value, datetime) else None if value is None else to_text(value)
         for value in array.to_pylist()

@@ -25,8 +25,8 @@ class SqliteOutput(TypedFileOutput):
     """Writes one database file with the rows in the table `items`, in order. Number is REAL, integer INTEGER,
     boolean INTEGER (0 or 1), the rest TEXT: datetimes unchanged, lists and objects as JSON.
 
-    If a value does not fit the type of its column, the whole column becomes TEXT. Column names that SQLite
-    considers equal get a number.
+    If a value does not fit the type of its column, the whole column gets a wider type, in the end TEXT.
+    Column names that SQLite considers equal get a number.
     """
 
     media_type: ClassVar[str] = "application/vnd.sqlite3"
@@ -66,10 +66,10 @@ class SqliteOutput(TypedFileOutput):
 
     def flush(self) -> None:
         """Insert the rows."""
-        columns, widened = self.types.take(self.rows)
+        columns, changed = self.types.take(self.rows)
         with self._sqlite_errors():
-            if widened:
-                self._make_text(widened)
+            if changed:
+                self._change_types(changed)
             marks = ", ".join("?" * len(columns))
             rows = zip(*columns, strict=True)
             self._connection.executemany(f"INSERT INTO items VALUES ({marks})", rows)  # noqa: S608 - only marks
@@ -79,10 +79,14 @@ class SqliteOutput(TypedFileOutput):
         columns = ", ".join(f"{_quoted(heading)} {_TYPES.get(kind, 'TEXT')}" for heading, kind in kinds)
         self._connection.execute(f"CREATE TABLE {table} ({columns})")
 
-    def _make_text(self, widened: dict[int, ColumnKind]) -> None:
-        """Copy the rows written so far to a table in which some columns are text."""
+    def _change_types(self, changed: dict[int, ColumnKind]) -> None:
+        """Copy the rows written so far to a table in which some columns have another type; `changed` are the
+        previous types.
+        """
         values = ", ".join(
-            _cast(heading, widened[index]) if index in widened else _quoted(heading)
+            _as_text(heading, changed[index])
+            if index in changed and self.types.kinds[index] == "text"
+            else _quoted(heading)
             for index, heading in enumerate(self._headings)
         )
         self._create("wider")
@@ -110,7 +114,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _cast(heading: str, kind: ColumnKind) -> str:
+def _as_text(heading: str, kind: ColumnKind) -> str:
     name = _quoted(heading)
     if kind == "boolean":
         return f"CASE {name} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"

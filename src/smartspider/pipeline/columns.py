@@ -38,12 +38,12 @@ def row_table(plan: Plan, find: FindStep) -> ColumnTable:
 
 def rule_table(plan: Plan, find: FindStep) -> ColumnTable:
     """Return the shape of each column before the pipeline, merged over page types."""
-    compiler = StepCompiler(find)
+    shapes = RuleShapes(plan, find)
     pages = [page for page in plan.pages.values() if page.emits and page.fields]
     table: ColumnTable = {}
     for page in pages:
         for name, rule in page.fields.items():
-            shape = rule_shape(rule, compiler)
+            shape = shapes.of(rule)
             table[name] = _either([table[name], shape]) if name in table else shape
     for name, shape in table.items():
         if any(name not in page.fields for page in pages):
@@ -51,22 +51,67 @@ def rule_table(plan: Plan, find: FindStep) -> ColumnTable:
     return table
 
 
-def rule_shape(rule: FieldRule, compiler: StepCompiler) -> ColumnShape:
-    """Return the shape of the values of a rule after its steps."""
-    match rule:
-        case NestedRule():
-            return ColumnShape("json")
-        case FirstOf(rules=rules):
-            return _either([rule_shape(inner, compiler) for inner in rules])
-        case ValueRule():
-            shape = _found_shape(rule)
-            try:
-                uses = compiler.compile_chain(rule.steps, "").uses
-            except TaskInvalid:  # reported with its path when the rule itself is compiled
+class RuleShapes:
+    """The shapes of the values of rules after their steps. A carried field has the shape it had on the page
+    that carries it.
+    """
+
+    def __init__(self, plan: Plan, find: FindStep) -> None:
+        self._compiler = StepCompiler(find)
+        self._carried: dict[str, list[FieldRule | None]] = {}
+        """The rules of the fields that links carry; None for values that have no rule."""
+        for page in plan.pages.values():
+            for name in {name for follow in page.follow for name in follow.carry}:
+                self._carried.setdefault(name, []).append(page.fields.get(name))
+        for entry in plan.entries:
+            for name in entry.extras.meta:
+                self._carried.setdefault(name, []).append(None)
+
+    def of(self, rule: FieldRule) -> ColumnShape:
+        """Return the shape of a rule."""
+        match rule:
+            case NestedRule():
                 return ColumnShape("json")
-            for use in uses:
-                shape = shape_after(shape, use.step, use.on_error)
-            return _with_default(ColumnShape("text") if rule.join is not None else shape, rule)
+            case FirstOf(rules=rules):
+                return _either([self.of(inner) for inner in rules])
+            case ValueRule():
+                shape = self._found(rule)
+                try:
+                    uses = self._compiler.compile_chain(rule.steps, "").uses
+                except TaskInvalid:  # reported with its path when the rule itself is compiled
+                    return ColumnShape("json")
+                for use in uses:
+                    shape = shape_after(shape, use.step, use.on_error)
+                return _with_default(ColumnShape("text") if rule.join is not None else shape, rule)
+
+    def _found(self, rule: ValueRule) -> ColumnShape:
+        """Return the shape of extracted values, before any step."""
+        if rule.many or rule.fields:
+            return ColumnShape("json", is_many=rule.many and not rule.fields)
+        kind: ColumnKind = "json"
+        if rule.type in _TEXTS and (rule.type != "markdown" or rule.expr is None):
+            kind = "text"
+        elif rule.type == "meta":
+            name = str(rule.expr)
+            return ColumnShape(_META[name]) if name in _META else self._of_carried(name)
+        elif rule.type == "const":
+            kind = infer_kind(rule.expr)
+        return ColumnShape(kind)
+
+    def _of_carried(self, name: str) -> ColumnShape:
+        """Return the shape of a carried field on the pages that found it."""
+        rules = self._carried.pop(name, [None])  # a field that is carried in a circle has no shape of its own
+        try:
+            found = [rule for rule in rules if not (isinstance(rule, ValueRule) and _passes_on(rule, name))]
+            shapes = [ColumnShape("json") if rule is None else self.of(rule) for rule in found]
+        finally:
+            self._carried[name] = rules
+        return _either(shapes)._replace(is_required=False) if shapes else ColumnShape("json")
+
+
+def _passes_on(rule: ValueRule, name: str) -> bool:
+    """Return True for a rule that only carries a field further."""
+    return rule.type == "meta" and rule.expr == name and not rule.steps
 
 
 def _with_default(shape: ColumnShape, rule: ValueRule) -> ColumnShape:
@@ -74,20 +119,6 @@ def _with_default(shape: ColumnShape, rule: ValueRule) -> ColumnShape:
     if rule.default is not None and not shape.is_many:
         shape = shape._replace(kind=merge_kinds((shape.kind, infer_kind(rule.default))) or shape.kind)
     return shape._replace(is_required=rule.required)
-
-
-def _found_shape(rule: ValueRule) -> ColumnShape:
-    """Return the shape of extracted values, before any step."""
-    if rule.many or rule.fields:
-        return ColumnShape("json", is_many=rule.many and not rule.fields)
-    kind: ColumnKind = "json"
-    if rule.type in _TEXTS and (rule.type != "markdown" or rule.expr is None):
-        kind = "text"
-    elif rule.type == "meta":
-        kind = _META.get(str(rule.expr), "json")
-    elif rule.type == "const":
-        kind = infer_kind(rule.expr)
-    return ColumnShape(kind)
 
 
 def _either(shapes: list[ColumnShape]) -> ColumnShape:

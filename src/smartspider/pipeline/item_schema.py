@@ -8,8 +8,8 @@ from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, ValueRule
 from smartspider.core.runs.plan import Plan
 from smartspider.pipeline.column_shapes import ColumnShape
-from smartspider.pipeline.columns import row_table, rule_shape
-from smartspider.pipeline.compile import FindStep, StepCompiler
+from smartspider.pipeline.columns import RuleShapes, row_table
+from smartspider.pipeline.compile import FindStep
 
 _TYPES: dict[ColumnKind, dict[str, Any]] = {
     "text": {"type": "string"},
@@ -45,7 +45,7 @@ class _Inside:
     """Schemas of nested lists and objects, which follow from the rules if no pipeline changes them."""
 
     def __init__(self, plan: Plan, find: FindStep) -> None:
-        self._compiler = StepCompiler(find)
+        self._shapes = RuleShapes(plan, find)
         self._rules: dict[str, list[FieldRule]] = {}
         for page in plan.pages.values():
             for name, rule in page.fields.items() if page.emits else ():
@@ -69,7 +69,7 @@ class _Inside:
             case ValueRule(steps=(), many=True, join=None, type="css" | "xpath" | "regex"):
                 return {"type": ["array", "null"], "items": {"type": "string"}}
             case ValueRule() | FirstOf():
-                return _of_kind(rule_shape(rule, self._compiler))
+                return _of_kind(self._shapes.of(rule))
 
     def _object(self, fields: dict[str, FieldRule]) -> dict[str, Any]:
         properties = {name: self._rule(rule) for name, rule in fields.items()}

@@ -167,3 +167,43 @@ def test_moments_keep_their_microseconds(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     write(SmallParquet(path, [TableColumn("v", "datetime")]), [{"v": "2026-01-03T14:05:00.123456Z"}])
     assert read_rows(path) == [{"v": datetime(2026, 1, 3, 14, 5, 0, 123456, tzinfo=UTC)}]
+
+
+OPEN: list[tuple[list[Any], dict[str, str], list[Any] | None]] = [
+    ([1, None, 2, 3], {"parquet": "int64", "sqlite": "INTEGER"}, [1, None, 2, 3]),
+    ([1.5, 2, 3.25], {"parquet": "double", "sqlite": "REAL"}, [1.5, 2.0, 3.25]),
+    ([1, 2, 3, 4.5], {"parquet": "double", "sqlite": "REAL"}, [1.0, 2.0, 3.0, 4.5]),
+    ([True, None, None, False], {"parquet": "bool", "sqlite": "INTEGER"}, [True, None, None, False]),
+    ([None, None, None, 7], {"parquet": "int64", "sqlite": "INTEGER"}, [None, None, None, 7]),
+    ([None, None, "x"], {"parquet": "string", "sqlite": "TEXT"}, [None, None, "x"]),
+    ([None, None], {"parquet": "string", "sqlite": "TEXT"}, [None, None]),
+    ([1, 2, 3, "x"], {"parquet": "string", "sqlite": "TEXT"}, ["1", "2", "3", "x"]),
+    ([True, False, 1], {"parquet": "string", "sqlite": "TEXT"}, ["true", "false", "1"]),
+    ([[1], {"a": 2}, None, 3], {"parquet": "string", "sqlite": "TEXT"}, ["[1]", '{"a":2}', None, "3"]),
+    ([2**53 + 1, None, 1], {"parquet": "int64", "sqlite": "INTEGER"}, [2**53 + 1, None, 1]),
+    ([2**53 + 1, 1, 2.5], {"parquet": "string", "sqlite": "TEXT"}, [str(2**53 + 1), "1", "2.5"]),
+    ([1, 2, 2.5, 2**53 + 1], {"parquet": "string", "sqlite": "TEXT"}, None),
+    ([2**63], {"parquet": "string", "sqlite": "TEXT"}, [str(2**63)]),
+    (["2026-01-03", "2026-01-04"], {"parquet": "string", "sqlite": "TEXT"}, ["2026-01-03", "2026-01-04"]),
+]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "sqlite"])
+@pytest.mark.parametrize("kind", ["json", "text"])
+@pytest.mark.parametrize("case", OPEN)
+def test_values_decide_where_the_task_does_not(
+    tmp_path: Path, suffix: str, kind: ColumnKind, case: tuple[list[Any], dict[str, str], Any]
+) -> None:
+    values, types, expected = case
+    path = tmp_path / f"a.{suffix}"
+    columns = [TableColumn("before"), TableColumn("v", kind), TableColumn("after", "number")]
+    made = SmallParquet if suffix == "parquet" else SmallSqlite
+    rows = [{"before": f"b{place}", "v": value, "after": 0.5} for place, value in enumerate(values)]
+    assert write(made(path, columns), rows) == []
+    found = read_rows(path)
+    assert types_of(path)["v"] == types[suffix]
+    assert [row["before"] for row in found] == [row["before"] for row in rows]
+    if expected is not None:
+        shown = [row["v"] for row in found]
+        assert shown == expected
+        assert types[suffix] == "INTEGER" or list(map(type, shown)) == list(map(type, expected))

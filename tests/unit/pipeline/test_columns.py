@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from smartspider.core.pages.rules import FieldRule, FirstOf, NestedRule, PagePlan, ValueRule
+from smartspider.core.pages.rules import FieldRule, FirstOf, FollowRule, NestedRule, PagePlan, ValueRule
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.services.plans import plan_columns, row_schema
@@ -177,3 +177,21 @@ def test_rows_of_several_page_types_need_only_what_all_have() -> None:
     assert schema["required"] == ["x"]
     assert schema["properties"]["x"] == {"type": "string"}
     assert schema["properties"]["y"] == {"type": ["string", "null"]}
+
+
+def test_a_carried_field_keeps_its_kind() -> None:
+    fields = {"price": css("number"), "seen": css("date"), "name": css(), "tags": css(many=True)}
+    follow = FollowRule(css(), "middle", carry=("price", "seen", "name", "tags", "other"))
+    first = PagePlan("default", fields=fields, follow=(follow,), emits=False)
+    carried = {name: ValueRule("meta", name) for name in ("price", "seen", "name", "tags", "other")}
+    again = FollowRule(css(), "last", carry=("price", "seen", "name", "tags", "other"))
+    middle = PagePlan("middle", fields=carried, follow=(again,), emits=False)
+    last = PagePlan("last", fields=carried)
+    made = Plan("shop", b"", "", (), {p.name: p for p in (first, middle, last)}, UrlScope(frozenset()))
+    assert kinds(made) == {
+        "price": "number",
+        "seen": "datetime",
+        "name": "text",
+        "tags": "json",
+        "other": "json",
+    }
