@@ -1,4 +1,7 @@
-"""Serve one labelled page on loopback under the path it had, with its next page and its decoys."""
+"""Serve one labelled page on loopback under the path it had, with its next page and its decoys.
+
+The page also answers other queries of its path, as servers do that ignore what they do not know.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,9 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 import msgspec
 from benchmarks.outside.real_pages.labels import Label
 from selectolax.lexbor import LexborHTMLParser
+
+Address = tuple[str, tuple[tuple[str, str], ...]]
+"""A path and the pairs of a query, decoded."""
 
 _TYPES = {".json": "application/json", ".xml": "application/xml", ".txt": "text/plain"}
 _TEXT = re.compile(r">([^<>]{12,})<")
@@ -38,6 +44,8 @@ class Site(msgspec.Struct, frozen=True):
 
     def restore(self, value: Any) -> Any:
         """Return a value with the original origin instead of the loopback one."""
+        if isinstance(value, list):
+            return [self.restore(each) for each in value]
         return value.replace(self.origin, self.original) if isinstance(value, str) else value
 
 
@@ -45,11 +53,14 @@ class Site(msgspec.Struct, frozen=True):
 def serve(label: Label, root: Path) -> Iterator[Site]:
     """Serve the page of a label from the folder of its source."""
     answers = _answers(label, root)
+    page = _same(_target(label.url))
     host = urlsplit(label.url).netloc
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            answer = answers.get(_same(self.path)) or _file(label, root, self.path)
+            same_path = _same(self.path)[0] == page[0]
+            answer = answers.get(_same(self.path)) or (answers[page] if same_path else None)
+            answer = answer or _file(label, root, self.path)
             self.send_response(200 if answer else 404)
             if answer:
                 self.send_header("Content-Type", answer.type)
@@ -73,7 +84,7 @@ def serve(label: Label, root: Path) -> Iterator[Site]:
         server.server_close()
 
 
-def _answers(label: Label, root: Path) -> dict[Any, Answer]:
+def _answers(label: Label, root: Path) -> dict[Address, Answer]:
     """Return the page, its next page and its decoys by their addresses."""
     kind = f"{label.type}; charset={label.charset}" if label.charset else label.type
     body = (root / label.path).read_bytes()
@@ -137,7 +148,7 @@ def _target(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _same(target: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _same(target: str) -> Address:
     """Return a key that is equal for spellings of one address."""
     parts = urlsplit(target)
     return unquote(parts.path), tuple(sorted(parse_qsl(parts.query, keep_blank_values=True)))

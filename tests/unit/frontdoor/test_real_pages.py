@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +119,25 @@ def test_the_served_next_page_has_the_same_list_with_other_items(
     assert '<a href="/1-2">A first book about spiders 2</a>' in other
     assert "12,50 €" in other
     assert '<a href="/a">About</a>' in other, "only the items differ"
+
+
+def test_a_page_is_served_with_its_next_page_and_nothing_invented(
+    module: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    (tmp_path / "page.html").write_text(HTML + '<a href="https://site.example/news?page=2">2</a>')
+    label = module("labels").Label("group/page", "page.html", URL, ["tr.item"], 2, ROWS, "/news?page=2")
+    with module("site").serve(label, tmp_path) as site:
+
+        def body(target: str) -> str:
+            with urllib.request.urlopen(site.origin + target, timeout=10) as answer:
+                return str(answer.read().decode())
+
+        assert site.url == f"{site.origin}/news?page=1"
+        assert f'href="{site.origin}/news?page=2"' in body("/news?page=1"), "its links lead to this site"
+        assert 'href="/1-2"' in body("/news?page=2"), "other items"
+        assert body("/news?sort=price") == body("/news?page=1"), "an unknown query changes nothing"
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            body("/archive")
 
 
 def test_every_label_is_complete_and_the_halves_are_about_equal(module: Callable[[str], ModuleType]) -> None:
