@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from smartspider.core.errors import NotBuilt, Problem
@@ -11,7 +12,7 @@ from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.core.requests.templates import placeholders_in
 from smartspider.plugins import registry
 from smartspider.plugins.kinds import TRANSPORT
-from smartspider.taskfile.entries import find_entry_problems
+from smartspider.taskfile.entry_checks import find_entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
@@ -21,13 +22,16 @@ from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.model.values import duration_s
 
+_MAX_PROBLEMS = 100
+"""Maximum number of reported problems of entries."""
+
 
 def find_contradictions(task: Task) -> list[Problem]:
     """Return the problems that involve more than one section."""
     return [
         *_default_page(task),
-        *_entry_pages(task),
-        *find_entry_problems(task),
+        *islice(_entry_pages(task), _MAX_PROBLEMS),
+        *islice(find_entry_problems(task), _MAX_PROBLEMS),
         *_sitemaps(task),
         *_page_problems(task),
         *_field_names(task),
@@ -55,12 +59,12 @@ def _has_default(task: Task) -> bool:
 
 
 def _entry_pages(task: Task) -> Iterator[Problem]:
-    types = task.page_types
+    types, has_default = task.page_types, _has_default(task)
     for index, entry in enumerate(task.entry_urls):
         page = DEFAULT_PAGE if isinstance(entry, str) else entry.page
         if page not in types:
             yield _unknown(f"entry_urls[{index}].page", "page type", page, list(types))
-        elif page == DEFAULT_PAGE and not _has_default(task):
+        elif page == DEFAULT_PAGE and not has_default:
             reason = "the entry has page type 'default', which extracts and follows nothing"
             hint = "write it as {url, page}; page types: " + ", ".join(task.pages)
             yield Problem(f"entry_urls[{index}]", reason, hint)

@@ -15,6 +15,8 @@ from smartspider.taskfile.problems import format_path, format_value, task_invali
 
 _MAX_DEPTH = 100
 _MAX_VALUES = 1_000_000
+_TEXTS_PER_VALUE = 8
+"""Texts in a list that count as one value."""
 
 
 class _DuplicateKeys(dict[str, Any]):
@@ -145,9 +147,21 @@ def _not_plain(document: object) -> Iterator[Problem]:
             yield from _bad_keys(path, value)
             stack.extend(((*path, str(key)), inner) for key, inner in reversed(value.items()))
         elif isinstance(value, list):
-            stack.extend(((*path, index), value[index]) for index in reversed(range(len(value))))
+            if _is_plain_text(value):  # a list of URLs is long, and checked at once
+                count += len(value) // _TEXTS_PER_VALUE
+            else:
+                stack.extend(((*path, index), value[index]) for index in reversed(range(len(value))))
         elif reason := _bad_value(value):
             yield Problem(format_path(path), *reason)
+
+
+def _is_plain_text(values: list[Any]) -> bool:
+    """Return True if all values are texts without lone surrogates."""
+    try:
+        "".join(values).encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _bad_keys(path: tuple[int | str, ...], value: dict[Any, Any]) -> Iterator[Problem]:

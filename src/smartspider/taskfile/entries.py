@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice, product
-from math import prod
 from typing import Any
 
 from smartspider.core.errors import Problem
@@ -18,15 +16,11 @@ from smartspider.core.requests.templates import (
     fill_url,
     placeholders_in,
 )
-from smartspider.core.requests.urls import CanonicalRules, authority_of, normal_url
-from smartspider.taskfile.keys import did_you_mean, nearest
-from smartspider.taskfile.model.task import EachForm, Entry, Range, Task
-from smartspider.taskfile.model.values import check_url
-from smartspider.taskfile.problems import format_value, task_invalid
-
-MAX_ENTRIES = 1_000_000
-_MAX_CHECKED = 100
-"""Number of combinations per entry whose URLs are checked before compilation."""
+from smartspider.core.requests.urls import CanonicalRules, normal_url
+from smartspider.taskfile.entry_checks import combinations, url_problem
+from smartspider.taskfile.model.entries import Entry, EntryFile, EntryList, EntryOptions
+from smartspider.taskfile.model.task import Task
+from smartspider.taskfile.problems import task_invalid
 
 
 def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
@@ -36,123 +30,77 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
     is fetched once in a run.
     """
     requests: dict[bytes, Request] = {}
-    for index, entry in enumerate(task.entry_urls):
-        for request in _expand(index, entry, task, rules):
-            known = requests.setdefault(request.fingerprint, request)
-            if known.page != request.page:
-                reason = f"{request.url} is the same request as an entry with page type {known.page!r}"
-                hint = "a request is fetched once in a run, with one page type"
-                raise task_invalid([Problem(f"entry_urls[{index}].page", reason, hint)])
+    for index, request in _all_requests(task, rules):
+        known = requests.setdefault(request.fingerprint, request)
+        if known.page != request.page:
+            reason = f"{request.url} is the same request as an entry with page type {known.page!r}"
+            hint = "a request is fetched once in a run, with one page type"
+            raise task_invalid([Problem(f"entry_urls[{index}].page", reason, hint)])
     return tuple(requests.values())
 
 
-def find_entry_problems(task: Task) -> Iterator[Problem]:
-    """Yield the problems of the entries' templates and values."""
-    total = 0
+def _all_requests(task: Task, rules: CanonicalRules) -> Iterator[tuple[int, Request]]:
+    """Yield the requests of all entries with the number of their entry."""
+    plain = Extras(task.fetch.method)
     for index, entry in enumerate(task.entry_urls):
-        path = f"entry_urls[{index}]"
-        problems = [*_form_problems(path, _as_entry(entry)), *_name_problems(path, entry, task)]
-        yield from problems
-        total += prod(map(_count, _as_entry(entry).each.values()))
-        if total > MAX_ENTRIES:
-            reason = f"the entries make {total:,} requests, more than {MAX_ENTRIES:,}"
-            yield Problem(
-                f"{path}.each", reason, "split the task, or let pagination and follow find the rest"
-            )
-            return
-        if not problems:
-            checked = islice(_combinations(entry, task), _MAX_CHECKED)
-            problems_found = (_url_problem(index, entry, values) for values in checked)
-            yield from islice(filter(None, problems_found), 1)
+        if isinstance(entry, str) and "{" not in entry:  # up to a million of them, so no steps in between
+            yield index, make_request(normal_url(entry) or "", rules=rules, is_entry=True, extras=plain)
+        elif isinstance(entry, EntryList):
+            for request in _list_requests(entry, task, rules):
+                yield index, request
+        elif not isinstance(entry, EntryFile):
+            whole = Entry(url=entry) if isinstance(entry, str) else entry
+            for request in _expand(index, whole, task, rules):
+                yield index, request
 
 
-def _form_problems(path: str, entry: Entry) -> Iterator[Problem]:
-    if entry.graphql is not None and entry.body is not None:
-        yield Problem(f"{path}.body", "the entry has a body and a GraphQL query", "remove one of them")
-    if entry.graphql is not None and entry.method not in (None, "POST"):
-        yield Problem(f"{path}.method", f"a GraphQL query is sent by POST, not {entry.method}", "remove it")
-    for name, values in entry.each.items():
-        if not _count(values):
-            reason = f"the range from {values.start} to {values.stop} is empty"  # type: ignore[union-attr] # only a range can be empty
-            yield Problem(f"{path}.each.{name}", reason, "'to' is the last number, inclusive")
+def _list_requests(entry: EntryList, task: Task, rules: CanonicalRules) -> Iterator[Request]:
+    """Yield a request for each URL of a list."""
+    same = _same_extras(entry, task)
+    rows = zip(*entry.values.values(), strict=True) if entry.values else ((),) * len(entry.urls)
+    for url, row in zip(entry.urls, rows, strict=True):
+        values = {} if same else {**task.variables, **dict(zip(entry.values, row, strict=True))}
+        yield make_request(
+            normal_url(url) or "",
+            rules=rules,
+            page=entry.page,
+            priority=entry.priority,
+            is_entry=True,
+            extras=same or _extras(entry, values, task),
+        )
 
 
-def _name_problems(path: str, entry: str | Entry, task: Task) -> Iterator[Problem]:
-    whole = _as_entry(entry)
-    variables = whole.graphql.variables if whole.graphql else {}
-    used = {*placeholders_in(whole.url), *placeholders_in(whole.body), *placeholders_in(variables)}
-    for name in whole.each:
-        if name not in used:
-            reason = f"{{{name}}} is used neither in the URL nor in the body, so all requests would be equal"
-            yield Problem(f"{path}.each.{name}", reason, f"use {{{name}}} where the values belong")
-    known = [*whole.each, *task.variables]
-    if known:
-        place = path if isinstance(entry, str) else f"{path}.url"
-        for name in placeholders_in(whole.url):
-            if name not in known:
-                near = nearest(name, known)
-                hint = did_you_mean(near) if near else f"known: {', '.join(known)}"
-                yield Problem(place, f"there is no variable {name!r}", hint)
-
-
-def _url_problem(index: int, entry: str | Entry, values: dict[str, Any]) -> Problem | None:
-    template = entry if isinstance(entry, str) else entry.url
-    url = fill_url(template, values)
-    invalid = check_url(url)
-    if invalid is None and any(True for _ in placeholders_in(authority_of(url.lstrip()))):
-        invalid = "has an undefined name in its host", "define it in variables"
-    if invalid is None:
-        return None
-    place = f"entry_urls[{index}]" if isinstance(entry, str) else f"entry_urls[{index}].url"
-    made = "" if url == template else f", made from {format_value(template)},"
-    return Problem(place, f"{format_value(url)}{made} {invalid[0]}", invalid[1])
-
-
-def _combinations(entry: str | Entry, task: Task) -> Iterator[dict[str, Any]]:
-    """Yield the template values of each request of an entry; `each` takes precedence over `variables`."""
-    each = {} if isinstance(entry, str) else entry.each
-    for values in product(*map(_values, each.values())):
-        yield {**task.variables, **dict(zip(each, values, strict=True))}
-
-
-def _values(each: EachForm) -> range | list[str | int | float]:
-    return range(each.start, each.stop + 1, each.step) if isinstance(each, Range) else each
-
-
-def _count(each: EachForm) -> int:
-    return len(_values(each))
-
-
-def _as_entry(entry: str | Entry) -> Entry:
-    return Entry(url=entry) if isinstance(entry, str) else entry
-
-
-def _expand(index: int, entry: str | Entry, task: Task, rules: CanonicalRules) -> Iterator[Request]:
+def _expand(index: int, entry: Entry, task: Task, rules: CanonicalRules) -> Iterator[Request]:
     """Yield the requests of an entry. Parts that do not vary are built once."""
-    whole = _as_entry(entry)
-    variables = whole.graphql.variables if whole.graphql else None
-    differs = any(True for _ in placeholders_in([whole.headers, whole.body, variables, whole.meta]))
-    same = None if differs else _extras(whole, task.variables, task.fetch.method)
-    for values in _combinations(entry, task):
-        url = normal_url(fill_url(whole.url, values))
+    same = _same_extras(entry, task)
+    for values in combinations(entry, task):
+        url = normal_url(fill_url(entry.url, values))
         if url is None or "{" in url:
-            invalid = _url_problem(index, entry, values)
+            invalid = url_problem(index, task.entry_urls[index], values)
             if invalid is not None:
                 raise task_invalid([invalid])
         yield make_request(
             url or "",
             rules=rules,
-            page=whole.page,
-            priority=whole.priority,
+            page=entry.page,
+            priority=entry.priority,
             is_entry=True,
-            extras=same or _extras(whole, values, task.fetch.method),
+            extras=same or _extras(entry, values, task),
         )
 
 
-def _extras(entry: Entry, values: Mapping[str, Any], method: str) -> Extras:
+def _same_extras(entry: EntryOptions, task: Task) -> Extras | None:
+    """Return the extras that all requests of an entry share, or None if they differ."""
+    variables = entry.graphql.variables if entry.graphql else None
+    differs = any(True for _ in placeholders_in([entry.headers, entry.body, variables, entry.meta]))
+    return None if differs else _extras(entry, task.variables, task)
+
+
+def _extras(entry: EntryOptions, values: Mapping[str, Any], task: Task) -> Extras:
     headers = tuple((name, fill_header(text, values)) for name, text in entry.headers.items())
     meta = fill_json(entry.meta, values) if values else dict(entry.meta)
     body: bytes | None = None
+    method = task.fetch.method
     if entry.graphql is not None:
         query = {"query": entry.graphql.query, "variables": fill_json(entry.graphql.variables, values)}
         operation = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}

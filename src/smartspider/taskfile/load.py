@@ -13,6 +13,7 @@ from smartspider.core.errors import NotFound, Problem, RequestInvalid, TaskInval
 from smartspider.core.schedules import ScheduleRule
 from smartspider.taskfile.checks import find_contradictions
 from smartspider.taskfile.document import read_document, read_json_value, require_plain
+from smartspider.taskfile.entry_files import ExpandedTask, Report, expand_files
 from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems, schedule_rule
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.problems import format_path, format_value, problems_from, task_invalid
@@ -20,9 +21,24 @@ from smartspider.taskfile.problems import format_path, format_value, problems_fr
 __all__ = ["load_task", "parse_task", "read_document", "read_text"]
 
 
-def load_task(path: Path, settings: Sequence[str] = ()) -> Task:
-    """Load a JSON or YAML file and apply `a.b=JSON` overrides. Raise `TaskInvalid` or `NotFound`."""
-    return parse_task(apply_overrides(read_document(read_text(path), path.name), settings))
+def load_task(path: Path, settings: Sequence[str] = (), report: Report = lambda _text: None) -> Task:
+    """Load a JSON or YAML file, apply `a.b=JSON` overrides and read the files of its entries. Raise
+    `TaskInvalid` or `NotFound`.
+    """
+    expanded = load_document(path, settings, report)
+    report(f"checking {path.name}")
+    try:
+        return parse_task(expanded.document)
+    except TaskInvalid as error:
+        raise expanded.with_lines(error) from error
+
+
+def load_document(
+    path: Path, settings: Sequence[str] = (), report: Report = lambda _text: None
+) -> ExpandedTask:
+    """Load a task file like `load_task`, but do not validate it."""
+    document = apply_overrides(read_document(read_text(path), path.name), settings)
+    return expand_files(document, path.parent, report)
 
 
 def parse_task(data: object) -> Task:

@@ -29,7 +29,7 @@ from smartspider.plugins.registry import resolve
 from smartspider.services.plans import find_step
 from smartspider.services.preview.rules import apply_rules, build_task
 from smartspider.store.settle import step_log
-from smartspider.taskfile import entries
+from smartspider.taskfile import entry_checks
 from smartspider.taskfile.model.schedule import Schedule
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -198,7 +198,7 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         "tasks.md": [
             f"A link carries at most {follows.CARRIED_BYTES // 1000} KB",
             f"all links of a page {follows.CARRIED_BYTES_OF_A_PAGE // 1_000_000} MB",
-            f"all entries together make at most {entries.MAX_ENTRIES:,}",
+            f"all entries together make at most {entry_checks.MAX_ENTRIES:,}",
         ],
         "outputs.md": [
             f"{xlsx.XlsxOutput.sheet_rows - 1:,} rows in a sheet",

@@ -47,6 +47,12 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("entry_urls[].priority", [-5, 0, 9], ["1", True, 1.0, None, 10**9]),
     ("entry_urls[].page", ["default"], ["", 1, None]),
     ("entry_urls[].meta", [{"a": {"b": None}}], [[], "a"]),
+    ("entry_urls[].urls", [["http://a/{b}", "http://a/2"]], [[], "http://a/", ["a.com"], None]),
+    ("entry_urls[].values", [{"v": ["a"]}, {"v": [1]}], [{"v": []}, {"v": ["a", "b"]}, {"v": [None]}, []]),
+    ("entry_urls[].file", [], ["urls.txt", "-", "", 1, None]),
+    ("entry_urls[].column", [], ["", 1]),
+    ("description", ["", "Prices, 每天", None], [1, []]),
+    ("$schema", ["https://example.com/schema.json", None], [1, {}]),
     (
         "selectors.items",
         [".a", {"expr": ".a"}, [".a", {"type": "xpath", "expr": "//a"}], None],
@@ -222,13 +228,20 @@ _STUBS: dict[str, dict[str, Any]] = {
     "sinks[]": {"use": "x"},
     "schedule": {"cron": "0 6 * * *"},
 }
+_LIST_STUBS: dict[str, dict[str, Any]] = {
+    "entry_urls[].urls": {},
+    "entry_urls[].values": {"urls": ["https://example.com/"]},
+    "entry_urls[].file": {},
+    "entry_urls[].column": {"file": "urls.csv"},
+}
+"""Entries that have no `url`."""
 
 
 def task_with(key: str, value: Any) -> dict[str, Any]:
     """A small task with one value at a key path like `follow[].to`."""
     task: dict[str, Any] = {"name": "small", "entry_urls": ["https://example.com/"]}
     above, _, last = key.rpartition(".")
-    inner: Any = {**_STUBS.get(above, {}), last: value}
+    inner: Any = {**_LIST_STUBS.get(key, _STUBS.get(above, {})), last: value}
     while above:
         above, _, name = above.rpartition(".")
         inner = {name[:-2]: [inner]} if name.endswith("[]") else {name: inner}
@@ -287,7 +300,8 @@ def test_every_key_of_the_schema_is_tried_here() -> None:
     tried = {key for key, _, _ in CASES}
     kinds = {f"pagination.{key}" for _, key, _, _ in PAGINATIONS}
     places = {
-        "Task": "", "Entry": "entry_urls[].", "Selectors": "selectors.", "Rule": "selectors.fields.NAME.",
+        "Task": "", "Entry": "entry_urls[].", "EntryList": "entry_urls[].", "EntryFile": "entry_urls[].",
+        "Selectors": "selectors.", "Rule": "selectors.fields.NAME.",
         "Follow": "follow[].", "PageType": "pages.NAME.", "Step": "pipeline[].", "Sink": "sinks[].",
         "GraphQl": "entry_urls[].graphql.", "Range": "entry_urls[].each.v.", "Sitemap": "sitemaps[].",
         "RequestTemplate": "follow[].request.", "Adaptive": "recrawl.adaptive.",

@@ -103,7 +103,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
         "unknown key 'urll'",
         "did you mean 'url'?",
     ),
-    ({"entry_urls": [7]}, "entry_urls[0]", "7 is not a URL or an object with 'url'", ""),
+    ({"entry_urls": [7]}, "entry_urls[0]", "7 is not a URL or an object with 'url', 'urls' or 'file'", ""),
     (
         {"entry_urls": ["x" * 100]},
         "entry_urls[0]",

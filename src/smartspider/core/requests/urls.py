@@ -39,6 +39,11 @@ def normal_url(url: str, base: str | None = None, *, keeps_fragment: bool = Fals
     return normal if cut < 0 or keeps_fragment else normal[:cut]
 
 
+def is_url(text: str) -> bool:
+    """Return True if a text can be parsed as an absolute URL; cheaper than `normal_url`."""
+    return ada_url.check_url(text)
+
+
 def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
     """Return the form for comparison: one spelling of escapes, query sorted, tracking and ignored parameters
     removed.

@@ -53,6 +53,18 @@ def by_form(forms: dict[str, str], expected: str) -> Discriminator:
     return Discriminator(choose, custom_error_type=WRONG_FORM, custom_error_message=expected)
 
 
+def by_key(keys: dict[str, str], forms: dict[str, str], expected: str) -> Discriminator:
+    """Select the form of an object by the first of `keys` that it has; else by JSON type, as `by_form`."""
+
+    def choose(value: Any) -> str | None:
+        if isinstance(value, str):  # by far the most frequent
+            return forms.get(TEXT)
+        has_key = value.__contains__ if isinstance(value, dict) else lambda key: hasattr(value, key)
+        return next((mark for key, mark in keys.items() if has_key(key)), forms.get(form_of(value) or ""))
+
+    return Discriminator(choose, custom_error_type=WRONG_FORM, custom_error_message=expected)
+
+
 def by_kind(kinds: tuple[str, ...]) -> Discriminator:
     """Select a form by the key `type`."""
 

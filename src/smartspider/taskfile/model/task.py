@@ -6,12 +6,13 @@ import hashlib
 import json
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, JsonValue, Tag, field_validator
+from pydantic import ConfigDict, Field, Tag, field_validator
 
 from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.core.tasks import TaskSpec
+from smartspider.taskfile.model.entries import EntryForm, ValueForm
 from smartspider.taskfile.model.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
-from smartspider.taskfile.model.pages import Body, Follow, PageType, Pagination, Selectors
+from smartspider.taskfile.model.pages import Follow, PageType, Pagination, Selectors
 from smartspider.taskfile.model.rules import StepForm
 from smartspider.taskfile.model.schedule import Schedule
 from smartspider.taskfile.model.sections import (
@@ -29,74 +30,15 @@ from smartspider.taskfile.model.sections import (
 )
 from smartspider.taskfile.model.values import (
     Cron,
-    Headers,
     HttpUrl,
-    Method,
     Pattern,
-    Priority,
     TaskName,
-    TemplateUrl,
     Text,
     validate_moment,
 )
 
-ENTRY = MARK + "entry"
 SCHEDULE = MARK + "schedule"
-RANGE = MARK + "range"
 SITEMAP = MARK + "sitemap"
-
-
-class GraphQl(Section):
-    """A GraphQL request."""
-
-    query: Text = Field(description="The query or mutation.")
-    variables: dict[str, JsonValue] = Field(default={}, description="Variables; templates are substituted.")
-    operation: Text | None = Field(default=None, description="Name of the operation to execute.")
-
-
-class Range(Section):
-    """A range of integers, both ends included."""
-
-    start: int = Field(alias="from", description="First number.")
-    stop: int = Field(alias="to", description="Last number, inclusive.")
-    step: int = Field(default=1, ge=1, description="Increment.")
-
-
-ValueForm = Annotated[
-    Annotated[str, Tag(TEXT)] | Annotated[int | float, Tag(NUMBER)],
-    by_form({TEXT: TEXT, NUMBER: NUMBER}, "text or a number"),
-]
-EachForm = Annotated[
-    Annotated[list[ValueForm], Field(min_length=1, max_length=100_000), Tag(LIST)]
-    | Annotated[Range, Tag(RANGE)],
-    by_form({LIST: LIST, OBJECT: RANGE}, "a list of values or an object with 'from' and 'to'"),
-]
-
-
-class Entry(Section):
-    """A request that starts the crawl. `{name}` is replaced by a value of `each` or `variables`."""
-
-    url: TemplateUrl = Field(description="The URL.", examples=["https://example.com/"])
-    method: Method | None = Field(
-        default=None, description="Default: `fetch.method`; POST for GraphQL or with a body."
-    )
-    headers: Headers = Field(default={}, description="Sent with this request.")
-    body: Body | None = Field(default=None, description="Text is sent verbatim, an object or a list as JSON.")
-    graphql: GraphQl | None = Field(default=None, description="A GraphQL query, sent by POST as JSON.")
-    each: dict[Text, EachForm] = Field(
-        default={},
-        description="Template values: one request for each value, or combination of values.",
-        examples=[{"year": {"from": 2020, "to": 2026}}, {"city": ["Berlin", "Paris"]}],
-    )
-    priority: Priority = Field(default=0, description="Higher priorities are fetched first.")
-    page: Text = Field(default=DEFAULT_PAGE, description="Page type.")
-    meta: dict[str, JsonValue] = Field(default={}, description="Values for rules of type `meta`.")
-
-
-EntryForm = Annotated[
-    Annotated[TemplateUrl, Tag(TEXT)] | Annotated[Entry, Tag(ENTRY)],
-    by_form({TEXT: TEXT, OBJECT: ENTRY}, "a URL or an object with 'url'"),
-]
 
 
 class Sitemap(Section):
@@ -146,8 +88,12 @@ class Task(Section):
     )
     entry_urls: list[EntryForm] = Field(
         min_length=1,
-        description="Where the crawl starts: URLs, or objects with request options.",
+        description="Where the crawl starts: URLs, objects with request options, or a file of URLs.",
         examples=[["https://example.com/list"]],
+    )
+    description: str | None = Field(default=None, description="What the task is for, in your own words.")
+    schema_url: str | None = Field(
+        default=None, alias="$schema", description="URL of the JSON Schema, for editors; it has no effect."
     )
     selectors: Selectors = Field(default=Selectors(), description="Items and fields to extract from a page.")
     follow: list[Follow] = Field(default=[], description="Links to follow.")

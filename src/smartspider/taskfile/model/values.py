@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from smartspider.core.datetimes import parse_iso_datetime
-from smartspider.core.requests.urls import host_of, normal_url
+from smartspider.core.requests.urls import host_of, is_url, normal_url
 from smartspider.taskfile.timing import check_cron, check_timezone
 
 WRONG_VALUE = "wrong_value"
@@ -48,7 +48,7 @@ def check_url(value: str) -> tuple[str, str] | None:
     if _HTTP.match(value) is None:
         hint = "" if ":" in value else f"write https://{value.strip()}"
         return "is not an http(s) URL", hint or "it must start with http:// or https://"
-    if normal_url(value) is None:
+    if not is_url(value):
         return "is not a URL that can be fetched", "check the host name and the port"
     return None
 

@@ -1,0 +1,134 @@
+"""Entries from files: replace each `{"file": ...}` of a task by the list of URLs that the file contains."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.requests.templates import placeholders_in
+from smartspider.taskfile.keys import did_you_mean, nearest
+from smartspider.taskfile.model.entries import EntryFile
+from smartspider.taskfile.problems import task_invalid
+from smartspider.taskfile.url_list import UrlList, UrlListInvalid, read_url_list
+
+STDIN = "-"
+_STDIN_NAME = "standard input"
+_FILE_KEYS = frozenset({"file", "column"})
+_AT_URL = re.compile(r"entry_urls\[(\d+)\]\.urls\[(\d+)\]")
+
+Report = Callable[[str], object]
+"""Called with a description of what is done next, for a progress display."""
+
+
+class ReadFile(msgspec.Struct, frozen=True):
+    """A file of URLs that a task names: its name, and the line of each URL."""
+
+    name: str
+    lines: Sequence[int]
+
+
+class ExpandedTask(msgspec.Struct, frozen=True):
+    """A task document without files, and the files by the number of their entry."""
+
+    document: object
+    files: Mapping[int, ReadFile] = {}
+
+    def with_lines(self, error: TaskInvalid) -> TaskInvalid:
+        """Return the error with file and line in problems of URLs from files."""
+        if not self.files or not error.problems:
+            return error
+        return task_invalid([self._named(problem) for problem in error.problems])
+
+    def _named(self, problem: Problem) -> Problem:
+        at_url = _AT_URL.match(problem.path)
+        file = None if at_url is None else self.files.get(int(at_url[1]))
+        if at_url is None or file is None:
+            return problem
+        place, line = f"entry_urls[{at_url[1]}]", file.lines[int(at_url[2])]
+        return Problem(place, f"{file.name}, line {line}: {problem.message}", problem.hint)
+
+
+def expand_files(document: object, folder: Path, report: Report = lambda _text: None) -> ExpandedTask:
+    """Read the files of a task's entries; relative paths start in `folder`. Raise `TaskInvalid`.
+
+    Entries with a wrong structure stay as they are, for the validation to report.
+    """
+    entries = document.get("entry_urls") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(entries, list):
+        return ExpandedTask(document)
+    expanded, files = list(entries), dict[int, ReadFile]()
+    for index, written in enumerate(entries):
+        entry = _as_file(written)
+        if entry is None:
+            continue
+        path = f"entry_urls[{index}]"
+        if entry.file == STDIN and any(file.name == _STDIN_NAME for file in files.values()):
+            raise task_invalid([Problem(f"{path}.file", "standard input is read once", "keep one '-'")])
+        found = _read(path, entry, folder, report)
+        files[index] = ReadFile(_name_of(entry), found.lines)
+        expanded[index] = _as_list(path, written, found, document)
+    return ExpandedTask({**document, "entry_urls": expanded}, files) if files else ExpandedTask(document)
+
+
+def _as_file(entry: object) -> EntryFile | None:
+    if not isinstance(entry, dict) or "file" not in entry:
+        return None
+    try:
+        return EntryFile.model_validate(entry)
+    except ValidationError:
+        return None
+
+
+def _name_of(entry: EntryFile) -> str:
+    return _STDIN_NAME if entry.file == STDIN else entry.file
+
+
+def _read(path: str, entry: EntryFile, folder: Path, report: Report) -> UrlList:
+    name = _name_of(entry)
+    report(f"reading URLs from {name}")
+    names = frozenset(placeholders_in([entry.headers, entry.body, entry.meta, _variables(entry)]))
+    try:
+        return read_url_list(_bytes_of(entry, folder), entry.column, names)
+    except FileNotFoundError as error:
+        hint = "relative paths start in the folder of the task file"
+        raise task_invalid([Problem(f"{path}.file", f"there is no file {entry.file}", hint)]) from error
+    except OSError as error:
+        raise task_invalid([Problem(f"{path}.file", f"{name} cannot be read: {error.strerror}")]) from error
+    except UrlListInvalid as error:
+        line = f", line {error.line}" if error.line else ""
+        raise task_invalid([Problem(path, f"{name}{line}: {error.reason}", error.hint)]) from error
+
+
+def _bytes_of(entry: EntryFile, folder: Path) -> bytes:
+    if entry.file != STDIN:
+        return (folder / entry.file).read_bytes()
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+def _variables(entry: EntryFile) -> Mapping[str, Any]:
+    return entry.graphql.variables if entry.graphql else {}
+
+
+def _as_list(
+    path: str, written: Mapping[str, Any], found: UrlList, document: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the entry with the URLs of its file. Raise `TaskInvalid` if `meta` names a column that is not
+    there.
+    """
+    variables = document.get("variables")
+    known = [*found.columns, *(variables if isinstance(variables, dict) else ())]
+    for name in placeholders_in(written.get("meta")) if found.columns else ():
+        if name not in known:
+            near = nearest(name, known)
+            hint = did_you_mean(near) if near else f"columns: {', '.join(found.columns)}"
+            raise task_invalid([Problem(f"{path}.meta", f"the file has no column {name!r}", hint)])
+    values = {"values": found.values} if found.values else {}
+    options = {key: value for key, value in written.items() if key not in _FILE_KEYS}
+    return {"urls": found.urls, **values, **options}

@@ -1,0 +1,161 @@
+"""Entries from files: the requests they make, the task they become, and errors with file and line."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.requests.request import Request
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import load_document, load_task, parse_task
+from smartspider.taskfile.model.task import Task, task_spec
+
+PAGES = {"detail": {"selectors": {"fields": {"t": "h1"}}}}
+
+
+def write(folder: Path, entries: list[Any], **task: Any) -> Path:
+    path = folder / "task.json"
+    path.write_text(json.dumps({"name": "a", "entry_urls": entries, **task}))
+    return path
+
+
+def load(folder: Path, *entries: Any, **task: Any) -> Task:
+    return load_task(write(folder, list(entries), **task))
+
+
+def requests(folder: Path, *entries: Any, **task: Any) -> tuple[Request, ...]:
+    return compile_task(load(folder, *entries, **task)).entries
+
+
+def problems(folder: Path, *entries: Any, **task: Any) -> list[Problem]:
+    with pytest.raises(TaskInvalid) as caught:
+        load(folder, *entries, **task)
+    return list(caught.value.problems)
+
+
+def test_urls_of_a_file_stand_between_other_entries_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("http://a/2\nhttp://a/3\n")
+    found = requests(tmp_path, "http://a/1", {"file": "urls.txt"}, {"url": "http://a/4"})
+    assert [request.url for request in found] == [f"http://a/{number}" for number in (1, 2, 3, 4)]
+
+
+def test_a_path_is_relative_to_the_task_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "urls.txt").write_text("http://a/1")
+    monkeypatch.chdir("/")
+    (found,) = requests(tmp_path, {"file": "lists/urls.txt"})
+    assert found.url == "http://a/1"
+
+
+def test_the_options_of_the_entry_apply_to_all_urls(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("http://a/1\nhttp://a/2\n")
+    options = {"method": "POST", "headers": {"X-A": "b"}, "priority": 3, "page": "detail", "meta": {"k": 1}}
+    for request in requests(tmp_path, {"file": "urls.txt", **options}, pages=PAGES):
+        assert (request.page, request.priority, request.extras.method) == ("detail", 3, "POST")
+        assert (request.extras.headers, request.extras.meta) == ((("X-A", "b"),), {"k": 1})
+
+
+def test_columns_are_carried_where_meta_names_them(tmp_path: Path) -> None:
+    (tmp_path / "products.csv").write_text("sku,link,name\nA1,http://a/1,Tea\nB2,http://a/2,Cup\n")
+    entry = {
+        "file": "products.csv",
+        "column": "link",
+        "meta": {"sku": "{sku}", "from": "list {year}"},
+        "body": {"q": "{name}"},
+    }
+    task = load(tmp_path, entry, variables={"year": 2026})
+    first, second = compile_task(task).entries
+    assert first.extras.meta == {"sku": "A1", "from": "list 2026"}
+    assert (first.extras.method, second.extras.body) == ("POST", b'{"q":"Cup"}')
+    assert "link" not in json.dumps(task.as_written())
+
+
+def test_braces_in_urls_of_a_file_are_literal(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("http://a/?filter={year}\n")
+    (found,) = requests(tmp_path, {"file": "urls.txt"}, variables={"year": 2026})
+    assert found.url == "http://a/?filter={year}"
+
+
+def test_standard_input_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"http://a/1\n")))
+    assert [request.url for request in requests(tmp_path, {"file": "-"})] == ["http://a/1"]
+    assert problems(tmp_path, {"file": "-"})[0].message == "standard input: there are no URLs in it"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"http://a/1\n")))
+    assert problems(tmp_path, {"file": "-"}, {"file": "-"})[0].path == "entry_urls[1].file"
+
+
+def test_the_same_urls_are_the_same_task_whatever_the_file_looks_like(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("http://a/1\nhttp://a/2\n")
+    (tmp_path / "two.csv").write_bytes(b"\xef\xbb\xbfurl;n\r\nhttp://a/1;1\r\n# x\r\nhttp://a/2;2\r\n")
+    (tmp_path / "three.txt").write_text("http://a/1\nhttp://a/3\n")
+    one = load(tmp_path, {"file": "one.txt"})
+    two = load(tmp_path, {"file": "two.csv", "column": "url"})
+    three = load(tmp_path, {"file": "three.txt"})
+    assert task_spec(one) == task_spec(two)
+    assert task_spec(one).spec_hash != task_spec(three).spec_hash
+
+
+def test_a_loaded_task_needs_its_file_no_more(tmp_path: Path) -> None:
+    (tmp_path / "urls.csv").write_text("url,sku\nhttp://a/1,A1\n")
+    task = load(tmp_path, {"file": "urls.csv", "column": "url", "meta": {"sku": "{sku}"}})
+    assert task.as_written()["entry_urls"] == [
+        {"urls": ["http://a/1"], "values": {"sku": ["A1"]}, "meta": {"sku": "{sku}"}}
+    ]
+    assert parse_task(json.loads(task_spec(task).spec)) == task
+
+
+def test_wrong_urls_are_named_by_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("# x\nhttp://a/1\nshop.com/2\nhttp://\n")
+    first, second = problems(tmp_path, "http://a/", {"file": "urls.txt"})
+    assert (first.path, second.path) == ("entry_urls[1]", "entry_urls[1]")
+    assert first.message.startswith('urls.txt, line 3: "shop.com/2" ')
+    assert first.hint == "write https://shop.com/2"
+    assert second.message.startswith("urls.txt, line 4: ")
+
+
+def test_a_list_with_thousands_of_mistakes_is_reported_in_part(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("".join(f"shop.com/{number}\n" for number in range(3000)))
+    assert len(problems(tmp_path, {"file": "urls.txt"})) == 100
+    pages = problems(tmp_path, *[f"http://a/{number}" for number in range(3000)], pages=PAGES)
+    assert len(pages) == 100
+
+
+@pytest.mark.parametrize(
+    ("entry", "path", "message"),
+    [
+        ({"file": "none.txt"}, "entry_urls[0].file", "there is no file none.txt"),
+        ({"file": "."}, "entry_urls[0].file", ". cannot be read"),
+        ({"file": "urls.csv", "column": "link"}, "entry_urls[0]", "urls.csv, line 1: there is no column"),
+        ({"file": "urls.csv", "column": "url", "meta": {"a": "{skuu}"}}, "entry_urls[0].meta", "no column"),
+        ({"file": "urls.csv", "column": "url", "page": "x"}, "entry_urls[0].page", "there is no page type"),
+        ({"file": "urls.csv", "colum": "url"}, "entry_urls[0].colum", "unknown key 'colum'"),
+        ({"file": "urls.csv", "url": "http://a/"}, "entry_urls[0].url", "unknown key 'url'"),
+    ],
+)
+def test_a_mistake_in_a_file_entry_is_one_problem(
+    tmp_path: Path, entry: dict[str, Any], path: str, message: str
+) -> None:
+    (tmp_path / "urls.csv").write_text("url,sku\nhttp://a/1,A1\n")
+    (found,) = problems(tmp_path, entry)
+    assert found.path == path
+    assert message in found.message
+
+
+def test_a_file_is_read_for_a_task_file_only() -> None:
+    with pytest.raises(TaskInvalid) as caught:
+        parse_task({"name": "a", "entry_urls": [{"file": "/etc/passwd"}]})
+    (found,) = caught.value.problems
+    assert found.path == "entry_urls[0].file"
+    assert "urls" in found.hint
+
+
+def test_overrides_apply_before_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("http://a/other")
+    path = write(tmp_path, [{"file": "urls.txt"}])
+    document: Any = load_document(path, ["entry_urls[0].file=other.txt"]).document
+    assert document["entry_urls"] == [{"urls": ["http://a/other"]}]
