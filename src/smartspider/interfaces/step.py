@@ -99,7 +99,7 @@ class StepChain(Protocol):
     kind: ColumnKind | None
     """The kind of the resulting column; None if it stays the same."""
 
-    def for_column(self, values: Sequence[Any], context: PageContext) -> Self:
+    def for_column(self, values: list[Any], context: PageContext) -> StepChain:
         """Return the chain for a field with these values on the page; itself if nothing depends on them."""
 
     def apply(self, value: Any, context: PageContext, item: int) -> Any:

@@ -1,4 +1,4 @@
-"""Lenient JSON: inside comments, with surplus commas, in the middle of a script."""
+"""Lenient JSON: with comments, inside comments, with surplus commas, in the middle of a script."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _ODDITY = re.compile(
     r"|\b(?P<nothing>undefined|NaN|-?Infinity)\b",
     re.DOTALL,
 )
-_MENDABLE = (",", "}", "]", "undefined", "-Infinity")
+_COMMENT = re.compile(
+    r'(?P<text>"(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z))|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|//[^\n\r]*+|<!--|-->',
+    re.DOTALL,
+)
+_MENDABLE = (",", "}", "]", "undefined", "-Infinity", "/", "<!--", "-->")
 _TAIL = 256
 _lenient = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
@@ -60,7 +64,7 @@ def parse_loose_json(text: str) -> Any:
 
 
 def find_first_json(text: str, start: int) -> EmbeddedJson:
-    """Return the first JSON value from a position on; accepts `undefined`, NaN and trailing commas."""
+    """Return the first JSON value from a position on; accepts `undefined`, NaN, surplus commas, comments."""
     try:
         value, end = _lenient.raw_decode(text, _skip_space(text, start))
     except json.JSONDecodeError as error:
@@ -74,7 +78,10 @@ def find_first_json(text: str, start: int) -> EmbeddedJson:
 def _repaired(text: str, start: int, broken_at: int) -> EmbeddedJson:
     if not text.startswith(_MENDABLE, broken_at):
         raise InvalidEmbeddedJson(broken_at)
-    mended = _ODDITY.sub(_mend, text[start:])
+    mended = text[start:]
+    if "/" in mended or "--" in mended:
+        mended = _COMMENT.sub(lambda found: found["text"] or " ", mended)
+    mended = _ODDITY.sub(_mend, mended)
     try:
         value, end = _lenient.raw_decode(mended, _skip_space(mended, 0))
     except json.JSONDecodeError as error:

@@ -1,7 +1,7 @@
 """Microdata: items and their properties, as defined by the HTML standard.
 
-With two extensions of search engines: `content` counts on every element, and schema.org types lose their
-URL, so that an item looks like its JSON-LD.
+With three extensions of search engines: `content` counts on every element, schema.org types lose their URL,
+so that an item looks like its JSON-LD, and an item that is a property of no other stands on its own.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class _Microdata:
         self._scope_ids = {node.mem_id for node in self._scopes}
         self._owners: dict[int, int | None] = {}
         self._properties: dict[int, list[LexborNode]] = {}
+        self._referenced: set[int] = set()
         self._root = root
         self._base = base_of(document)
         self._texts = TextBudget(document)
@@ -59,7 +60,12 @@ class _Microdata:
 
     def items(self) -> list[dict[str, Any]]:
         """Return the items that are not a property of another."""
-        return [self._item(node, ()) for node in self._scopes if "itemprop" not in node.attributes]
+        return [self._item(node, ()) for node in self._scopes if self._is_outer(node)]
+
+    def _is_outer(self, node: LexborNode) -> bool:
+        if "itemprop" not in node.attributes:
+            return True
+        return self._owner(node) is None and node.mem_id not in self._referenced
 
     def _owner(self, node: LexborNode) -> int | None:
         """Return the id of the nearest item around an element; each element on the way is visited once."""
@@ -96,6 +102,7 @@ class _Microdata:
                     continue
                 found = self._properties_at(target)
                 left -= len(found) + 1
+                self._referenced.update(inner.mem_id for inner in found)
                 self._properties.setdefault(scope.mem_id, []).extend(found)
 
     def _properties_at(self, target: LexborNode) -> list[LexborNode]:

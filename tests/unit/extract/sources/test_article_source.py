@@ -153,3 +153,38 @@ print([name for name in sys.modules if name.startswith(heavy)])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+BODY = f"<p>{LONG * 3}</p><p>{LONG * 4}</p>"
+TIME = '<time datetime="2026-01-03">3 January</time>'
+OTHER = '<time datetime="2020-05-05">5 May</time>'
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"<header>{OTHER}</header><article><h1>T</h1>{TIME}{BODY}</article>", "2026-01-03"),
+        (f"<aside>{OTHER}</aside><main><h1>T</h1>{TIME}{BODY}</main>", "2026-01-03"),
+        (f"<article><h1>T</h1><a href=/x>{OTHER} Another</a>{TIME}{BODY}</article>", "2026-01-03"),
+        (f"<article><h1>T</h1>{BODY}<div class='comment-list'>{OTHER}</div></article>", None),
+        (f"<article><h1>T</h1>{BODY}<section id=related-posts>{OTHER}</section></article>", None),
+        (f"<article><h1>T</h1>{BODY}</article><ul class=events><li>{OTHER}</ul>", None),
+        (f"<div>{OTHER} Concert</div><div>{TIME} Fair</div><h1>T</h1>{BODY}", None),
+        (f"<h1>T</h1>{TIME}{BODY}", "2026-01-03"),
+        (f"<footer>{OTHER}</footer><h1>T</h1>{BODY}", None),
+        (f"<h1>T</h1>{OTHER}{TIME.replace('time ', 'time class=published ')}{BODY}", "2026-01-03"),
+        (
+            f"<article><h1>T</h1>{OTHER.replace('time ', 'time class=updated ')}{TIME}{BODY}</article>",
+            "2026-01-03",
+        ),
+        (f"<article><h1>T</h1>{BODY}<article class=teaser>{OTHER}</article></article>", None),
+    ],
+)
+def test_the_date_is_not_that_of_something_else(said: Read, body: str, expected: str | None) -> None:
+    page = f"<html><head><title>T</title></head><body>{body}</body></html>"
+    assert said("article", page)["date"] == expected
+
+
+def test_the_head_of_a_page_says_its_date(said: Read) -> None:
+    found = said("article", _with('<meta name="DC.date.issued" content="2026-01-03">') + OTHER)
+    assert found["date"] == "2026-01-03"

@@ -51,6 +51,19 @@ def test_small_mistakes_are_forgiven_outside_of_texts(said: Read) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "http://x/*y*/", // the name\n "b": 2}',
+        '// first\n{"a": "http://x/*y*/", /* two\nlines */ "b": 2, // last\n}',
+        '/* a */ /* b */ {"a": "http://x/*y*/" /* c */ , "b": /* d */ 2} /* e */',
+        '<!--\n// first\n{"a": "http://x/*y*/", "b": 2}\n-->',
+    ],
+)
+def test_comments_are_left_out(said: Read, text: str) -> None:
+    assert said("json_ld", _script(text)) == [{"a": "http://x/*y*/", "b": 2}]
+
+
 def test_a_broken_block_costs_only_itself(said: Read) -> None:
     page = _script('{"a": ') + _script("no json") + _script("") + _script('{"b": 1}')
     assert said("json_ld", page) == [{"b": 1}]

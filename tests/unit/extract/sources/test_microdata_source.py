@@ -67,6 +67,16 @@ def test_items_that_refer_to_each_other_end(said: Read) -> None:
     assert said("microdata", page) == [{"q": {"q": {}}}]
 
 
+def test_an_item_that_is_a_property_of_no_other_stands_on_its_own(said: Read) -> None:
+    page = """<div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><b itemprop="price">5</b>
+    <div itemprop="seller" itemscope><b itemprop="name">Ann</b></div></div>
+    <div itemscope itemref="more"></div><div id="more" itemprop="review" itemscope></div>"""
+    assert said("microdata", page) == [
+        {"@type": "Offer", "price": "5", "seller": {"name": "Ann"}},
+        {"review": {}},
+    ]
+
+
 def test_a_property_outside_of_every_item_is_nobodys(said: Read) -> None:
     assert said("microdata", "<b itemprop=a>1</b>") == []
 

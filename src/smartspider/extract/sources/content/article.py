@@ -13,6 +13,7 @@ from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.parsing.text import collapse, text_of
 from smartspider.extract.sources import read_source
+from smartspider.extract.sources.content.article_date import days_of_times, find_article_date
 from smartspider.extract.sources.content.main_content import find_main
 from smartspider.extract.sources.content.markdown import to_markdown
 from smartspider.extract.sources.opengraph import first_text
@@ -37,8 +38,8 @@ def read_article(document: Document) -> Thing | None:
         "title": title,
         "author": metadata["author"] or found.get("author"),
         "date": metadata["date"]
-        or page["date"]
-        or to_iso_date(found.get("date"))
+        or find_article_date(document)
+        or _found_date(found.get("date"), document)
         or _date_in_url(document.page.url),
         "site": metadata["site"] or found.get("sitename"),
         "language": metadata["language"] or page["language"],
@@ -92,7 +93,7 @@ def _article_of(things: ThingGraph) -> Thing:
 
 
 def _read_visible(document: Document) -> dict[str, str | None]:
-    """Read the visible page: its heading or title, its first time, its language, its URL."""
+    """Read the visible page: its heading or title, its language, its URL."""
     root = document.root
     heading = root.css_first("h1") or root.css_first("title")
     title = text_of(heading, document)[:_LONGEST_LINE] if heading is not None else ""
@@ -100,17 +101,15 @@ def _read_visible(document: Document) -> dict[str, str | None]:
     address: Any = canonical.attributes.get("href") if canonical is not None else None
     return {
         "title": title or None,
-        "date": next(
-            (
-                found
-                for node in root.css("time[datetime]")[:10]
-                if (found := to_iso_date(node.attributes["datetime"]))
-            ),
-            None,
-        ),
         "language": _language(root.attributes.get("lang") or root.attributes.get("xml:lang")),
         "url": to_absolute_url(address, base_of(document)),
     }
+
+
+def _found_date(date: str | None, document: Document) -> str | None:
+    """Return the date that trafilatura found, unless it is that of an element that is not the article's."""
+    found = to_iso_date(date)
+    return None if found is not None and found[:10] in days_of_times(document) else found
 
 
 def _date_in_url(url: str) -> str | None:
