@@ -58,6 +58,10 @@ class Ledger(Protocol):
        then, compared and limited like any other; if those are no longer stored, it is requested again
        without a version, as if never sent.
     17. Pages remembered by a deleted run are forgotten.
+    18. A link that becomes no request is stored with its reason in the settle of its page, once per run
+       whatever is repeated, and is no longer left out when it becomes a request. Skipped requests are
+       counted by the same reasons; a count that misses links says so.
+    19. A run knows the fields of its items that have no value in any stored row.
     """
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:

@@ -233,15 +233,14 @@ async def test_an_ending_that_cannot_be_read_is_a_note() -> None:
 
 
 def test_the_start_and_the_end_of_a_crawl_are_reported() -> None:
-    run = run_with(
-        state="paused", reason="interrupted", total=9, done=2, items=4, missing=1, dead=1, skipped=3
-    )
+    counters = {"total": 9, "done": 2, "items": 4, "missing": 1, "dead": 1, "skipped": 1, "left_out": 2}
+    run = run_with(state="paused", reason="interrupted", **counters)
     assert report.start_line(run, Path("data"), is_resumed=True) == (
-        "resuming run 1: 2 pages done, 2 remaining (data)"
+        "resuming run 1: 2 pages done, 4 remaining (data)"
     )
     assert report.start_line(run, Path("data"), is_resumed=False) == "run 1 of 'shop' (data)"
     assert report.end_lines(run, 1.25, ["rows.csv"]).splitlines() == [
-        "paused (interrupted): 2 pages, 4 items, 1 missing, 1 failed, 3 skipped in 1.2 s",
+        "paused (interrupted): 2 pages, 4 items, 1 missing, 1 failed, 3 left out in 1.2 s",
         "rows: rows.csv",
         "run the same command again to resume",
     ]

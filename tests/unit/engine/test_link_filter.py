@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Request, make_request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url
@@ -273,3 +274,87 @@ def test_no_link_in_scope_that_nobody_stored_is_ever_lost(
         if is_committed:
             links.remember(result)
             stored.update(wanted)
+
+
+def left_out(result: ChildRequests) -> list[tuple[str, str, bool]]:
+    return [(link.url, link.refusal.code, link.is_next_page) for link in result.left_out.values()]
+
+
+NOFOLLOW = Refusal("nofollow", "the link says so")
+
+
+@pytest.mark.parametrize(
+    ("link", "url", "code"),
+    [
+        (Link("http://o.example/a", "default"), "http://o.example/a", "scope_host"),
+        (Link("/denied", "default"), "http://h.example/denied", "scope_deny"),
+        (Link("/only", "default", allow=("/wanted",)), "http://h.example/only", "scope_allow"),
+        (Link("/not", "default", deny=("/not",)), "http://h.example/not", "scope_deny"),
+        (Link("/deep", "default", max_depth=0), "http://h.example/deep", "depth"),
+        (Link("/a/a/a/a/a/a", "default"), "http://h.example/a/a/a/a/a/a", "trap"),
+        (Link("ftp://h.example/f", "default"), "ftp://h.example/f", "not_http"),
+        (Link("/private/1", "default"), "http://h.example/private/1", "robots"),
+        (Link("/marked", "default", refusal=NOFOLLOW), "http://h.example/marked", "nofollow"),
+    ],
+)
+def test_every_refusal_is_reported_with_its_code_until_committed(
+    link: Link, url: str, code: str
+) -> None:
+    links = filter_of(UrlScope(hosts=frozenset({"h.example"}), deny=("/denied",)), forbidden="/private")
+    for _ in range(2):
+        result = found(links, link, link)
+        assert (result.children, left_out(result)) == ([], [(url, code, False)])
+    links.remember(result)
+    assert left_out(found(links, link)) == []
+
+
+def test_a_refused_next_page_is_reported_although_it_was_a_plain_link_before() -> None:
+    links = filter_of()
+    links.remember(found(links, "http://o.example/2"))
+    result = found(links, Link("http://o.example/2", "default", is_pagination=True))
+    assert left_out(result) == [("http://o.example/2", "scope_host", True)]
+
+
+def test_a_page_that_forbids_following_reports_all_its_links() -> None:
+    links = filter_of()
+    page = Extraction([], [Link("/a", "default"), Link("/b", "default")], PAGE, refusal=NOFOLLOW)
+    result = links.children(page, make_request(PAGE))
+    assert [code for _, code, _ in left_out(result)] == ["nofollow", "nofollow"]
+    links.remember(result)
+    assert left_out(links.children(page, make_request(PAGE))) == []
+    assert urls(links, "/a") == ["http://h.example/a"], "another page leads to it"
+
+
+def test_a_link_that_is_refused_and_followed_on_one_page_is_followed() -> None:
+    result = found(filter_of(), Link("/a", "default", refusal=NOFOLLOW), "/a")
+    assert [child.url for child in result.children] == ["http://h.example/a"]
+    assert left_out(result) == []
+
+
+def test_a_known_request_is_not_left_out_where_it_is_too_deep() -> None:
+    links = filter_of(limits=RunLimits(max_depth=1))
+    links.remember(found(links, "/a", on=make_request(PAGE)))
+    deep = make_request(PAGE, depth=1)
+    assert left_out(found(links, Link("/a", "other"), "/b", on=deep)) == [
+        ("http://h.example/b", "depth", False)
+    ]
+
+
+def test_a_host_that_joins_makes_its_refused_links_requests() -> None:
+    links = filter_of()
+    links.remember(found(links, "http://www.h.example/a"))
+    links.admit("www.h.example")
+    result = found(links, "http://www.h.example/a")
+    assert ([child.url for child in result.children], left_out(result)) == (["http://www.h.example/a"], [])
+
+
+def test_refusals_are_reported_again_when_rows_may_be_lost() -> None:
+    links = filter_of()
+    links.remember(found(links, "http://o.example/a", Link("/m", "default", refusal=NOFOLLOW)))
+    links.forget()
+    assert len(left_out(found(links, "http://o.example/a", Link("/m", "default", refusal=NOFOLLOW)))) == 2
+
+
+def test_a_link_with_a_lone_surrogate_is_left_out_like_any_other() -> None:
+    ((url, code, _),) = left_out(found(filter_of(), "ftp://h.example/\ud800"))
+    assert (code, url.isascii() or "\ud800" not in url) == ("not_http", True)

@@ -36,6 +36,7 @@ from smartspider_testing.contracts.backend import Backend
 from smartspider_testing.contracts.frontier.host_health import HostHealthContract
 from smartspider_testing.contracts.ledger.item_dedup import ItemDedupContract
 from smartspider_testing.contracts.ledger.late_settles import LateSettleContract
+from smartspider_testing.contracts.ledger.left_out import LeftOutContract
 from smartspider_testing.contracts.ledger.limits import LimitContract
 from smartspider_testing.contracts.ledger.redirects import RedirectContract
 from smartspider_testing.contracts.ledger.revisits import RevisitContract
@@ -71,6 +72,7 @@ class LedgerContract(
     StepLogContract,
     RevisitContract,
     UnchangedContract,
+    LeftOutContract,
 ):
     """A page is settled once, completely or not at all."""
 
