@@ -14,10 +14,8 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.context import WorkerContext, WorkerOptions
-from smartspider.engine.health import HealthMeter, Peers
-from smartspider.engine.heartbeat import Heartbeat, WorkerProbe
-from smartspider.engine.in_flight import InFlight
-from smartspider.engine.jobs import JobCache, OpenedJob, OpenJob
+from smartspider.engine.heartbeat import HealthMeter, Heartbeat, Peers, WorkerProbe
+from smartspider.engine.in_flight import InFlight, JobCache, OpenedJob, OpenJob
 from smartspider.engine.outage import OutageRetry
 from smartspider.engine.run_source import RunSource
 from smartspider.interfaces.worker_registry import HeartbeatReply

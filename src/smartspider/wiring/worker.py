@@ -20,7 +20,7 @@ from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
 from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
 from smartspider.engine.context import WorkerContext, WorkerOptions
-from smartspider.engine.jobs import Job
+from smartspider.engine.in_flight import Job
 from smartspider.engine.link_filter import LinkFilter, RobotsCheck
 from smartspider.engine.outage import OutageRetry, OutageRetryGate, OutageRetryRobotsCache
 from smartspider.engine.permits import GatePermit, PermitSource

@@ -19,7 +19,7 @@ from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.core.workers.host_assignment import owned_partitions
 from smartspider.core.workers.worker import WorkerHealth
 from smartspider.engine.context import WorkerOptions
-from smartspider.engine.health import DECAY, LAG_MAX_S, HealthMeter, Peers
+from smartspider.engine.heartbeat import DECAY, LAG_MAX_S, HealthMeter, Peers
 from smartspider.engine.runtime import LocalBus
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport

@@ -22,7 +22,7 @@ from smartspider.core.runs.run import HTTP_ONLY, Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.context import WorkerContext, WorkerOptions
-from smartspider.engine.jobs import Job
+from smartspider.engine.in_flight import Job
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.outage import OutageRetry
 from smartspider.engine.permits import GatePermit

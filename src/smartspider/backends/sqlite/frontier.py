@@ -11,7 +11,7 @@ import msgspec
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import SqliteDatabase
-from smartspider.backends.sqlite.fair_share import RunShare, share_out
+from smartspider.backends.sqlite.queue import RunShare, share_out
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow, WeightedTurns
