@@ -81,7 +81,7 @@ def _drafts(document: Document) -> tuple[list[Draft], list[dict[str, Any]]]:
         return drafts, []
     tree = Tree(document.root)
     lists = element_lists(tree)
-    content = max((one.features["content"] for one in lists), default=0.0)
+    content = max((one.features["content"] for one in lists if one.features["place"] > 0.5), default=0.0)
     drafts = lists + script_lists(document) + page_records(document, tree, content)
     return drafts, find_paginations(tree, url)
 

@@ -29,7 +29,7 @@ def attribute_names(slot: Slot) -> Iterator[str]:
     tag = slot.example.tag
     seen = {name for element in slot.elements.values() for name in element.attrs}
     telling: list[str] = []
-    if tag == "a" and not slot.is_list:
+    if tag == "a":
         telling.append("href")
     elif tag in {"img", "amp-img"}:
         telling += [_image_attr(slot), "alt"]

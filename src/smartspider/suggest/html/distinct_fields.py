@@ -12,6 +12,8 @@ _SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"
 def distinct_fields(fields: list[CandidateField]) -> list[CandidateField]:
     """Drop fields that duplicate another; the higher-ranked one stays."""
     kept: list[CandidateField] = []
+    if any(field.is_link and not field.slot.is_list for field in fields):
+        fields = [field for field in fields if not (field.is_link and field.slot.is_list)]
     fields = _without_actions([field for field in fields if not _is_time_text(field, fields)])
     fields = [field for field in fields if not _is_truncated(field, fields)]
     if any(field.take in {"text", "own"} for field in fields):
@@ -74,9 +76,20 @@ def _is_time_text(field: CandidateField, fields: list[CandidateField]) -> bool:
 
 def _is_truncated(field: CandidateField, fields: list[CandidateField]) -> bool:
     """Return True for text that ends in an ellipsis and is complete in the element's title."""
-    if field.take not in {"text", "own"} or not any(value.endswith(("...", "…")) for value in field.found):
+    if field.take not in {"text", "own"}:
         return False
-    return any(other.slot is field.slot and other.take == "title" for other in fields)
+    return any(
+        other.slot is field.slot and other.take == "title" and _completes(field, other) for other in fields
+    )
+
+
+def _completes(field: CandidateField, other: CandidateField) -> bool:
+    cut = [
+        its is not None and its.startswith(mine.rstrip(".… "))
+        for mine, its in zip(field.values, other.values, strict=True)
+        if mine is not None and mine.endswith(("...", "…"))
+    ]
+    return bool(cut) and all(cut)
 
 
 def _without_actions(fields: list[CandidateField]) -> list[CandidateField]:

@@ -11,7 +11,7 @@ from smartspider.suggest.html.field_rules import css_rule, with_steps
 from smartspider.suggest.html.groups import find_groups
 from smartspider.suggest.html.list_analysis import ListAnalysis, analyze, demote_groups, demote_parts, is_same_list, refine
 from smartspider.suggest.html.naming import name_fields
-from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors
+from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors, path_hook
 from smartspider.suggest.html.tables import row_selector
 from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.html.xpath_rules import anchor_xpath, field_rule
@@ -81,17 +81,10 @@ class _DraftWriter:
         finder = FieldSelectors(analysis.group.sample)
         found = [(one, *finder.best(one.slot)) for one in analysis.candidates[: 3 * MAX_FIELDS]]
         found = [entry for entry in found if entry[2] >= 0.6][:MAX_FIELDS]
-        hooks = [
-            css
-            for candidate, css, share in sorted(found, key=lambda entry: not entry[1].startswith("h"))
-            if share == candidate.coverage == 1.0
-            and css
-            and candidate.take != "list"
-            and "contains" not in css
-        ]
+        hooks = _hooks(found)
         tables = list(analysis.group.tables)
         items = row_selector(self._selectors, tables) if tables else None
-        items = items or self._selectors.best(analysis.group.items, hooks[:6])
+        items = items or self._selectors.best(analysis.group.items, hooks)
         return items, [(one, css_rule(one, css, is_only=finder.is_only(css))) for one, css, _ in found]
 
     def _span_rules(self, analysis: ListAnalysis) -> tuple[Any, list[tuple[CandidateField, dict[str, Any]]]]:
@@ -99,6 +92,17 @@ class _DraftWriter:
         items = None if expr is None else {"type": "xpath", "expr": expr}
         rules = [(one, rule) for one in analysis.candidates if (rule := field_rule(one)) is not None]
         return items, rules[:MAX_FIELDS]
+
+
+def _hooks(found: list[tuple[CandidateField, str, float]]) -> list[str]:
+    """Return selectors of elements that all items have, for `:has()`."""
+    full = [
+        (candidate, css)
+        for candidate, css, share in sorted(found, key=lambda entry: not entry[1].startswith("h"))
+        if share == candidate.coverage == 1.0 and css and candidate.take != "list"
+    ]
+    short = [css for _, css in full if "contains" not in css]
+    return [*short[:6], *(path_hook(candidate.slot) for candidate, _ in full[:4])]
 
 
 def _currency_step(names: list[str], candidates: list[CandidateField]) -> tuple[dict[str, Any], ...]:

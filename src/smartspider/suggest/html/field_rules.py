@@ -70,11 +70,10 @@ def _value_steps(candidate: CandidateField, name: str, *, is_cell: bool) -> list
 
 
 def _url_steps(candidate: CandidateField) -> list[Any]:
-    """Convert links to absolute URLs; a fragment stays where only it tells items apart."""
-    pages = {value.partition("#")[0] for value in candidate.found}
-    if len(set(candidate.found)) > 1.2 * len(pages) and candidate.is_link:
-        return []
-    return ["url"]
+    """Convert links to absolute URLs; fragments stay where they tell items apart."""
+    fragments = {value.partition("#")[2] for value in candidate.found if "#" in value}
+    keeps = candidate.is_link and 2 * len(fragments) > len(candidate.found)
+    return [{"use": "url", "fragment": True}] if keeps else ["url"]
 
 
 def _is_quantity(candidate: CandidateField, name: str) -> bool:

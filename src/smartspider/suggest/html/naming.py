@@ -68,7 +68,9 @@ def _title_of(fields: list[CandidateField]) -> CandidateField | None:
 
 def _choose_name(field: CandidateField, title: CandidateField | None, headers: dict[str, str]) -> str:
     header = _header(field, headers)
-    page_name = header or _name_in_page(field)
+    is_cell = field.slot.key[-4:-2] == ("cell", "nth")
+    page_name = header if is_cell else _name_in_page(field) or header
+    header = header if is_cell or page_name == header else ""
     if not field.is_text and field.take != "datetime":
         name = _attribute_name(field, page_name)
     elif header:

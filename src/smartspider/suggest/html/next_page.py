@@ -39,6 +39,7 @@ _PAGER_WORDS = frozenset(
     "pagination pager paging pages page pg paginator pagenav pagebar wp pagenavi navigation nav".split()
 )
 _CALENDAR_WORDS = frozenset("calendar cal datepicker kalender calendario calendrier month months".split())
+_TODAY = re.compile(r"today|this (?:week|month)|heute|aujourd'hui|hoy|oggi|hoje|今天|今日", re.IGNORECASE)
 _MOST_LINKS = 3000
 _LEAST = 2
 
@@ -48,7 +49,8 @@ def find_paginations(tree: Tree, url: str) -> list[dict[str, Any]]:
     links = [element for element in tree.elements if element.tag == "a" and "href" in element.attrs]
     if len(links) > 2 * _MOST_LINKS:
         links = links[:_MOST_LINKS] + links[-_MOST_LINKS:]
-    links = [link for link in links if _is_other_page(link, url) and not is_in_calendar(link)]
+    links = [link for link in links if _is_other_page(link, url) and not _is_in_calendar(link)]
+    links = [link for link in links if not _is_beside_today(tree, link)]
     rated = sorted(((-_rating(tree, link), link.order, link) for link in links), key=lambda one: one[:2])
     strong = [link for rating, _, link in rated if -rating > _LEAST]
     weak = [link for rating, _, link in rated if -rating == _LEAST]
@@ -59,7 +61,14 @@ def find_paginations(tree: Tree, url: str) -> list[dict[str, Any]]:
     return [one for number, one in enumerate(found) if one not in found[:number]][:MAX_CANDIDATES]
 
 
-def is_in_calendar(link: Element) -> bool:
+def _is_beside_today(tree: Tree, link: Element) -> bool:
+    """Return True for the arrows of a calendar: one of the links beside is today."""
+    around = link.parent
+    siblings = [] if around is None else around.children[:12]
+    return any(_TODAY.fullmatch(tree.text(one, 30)) for one in siblings)
+
+
+def _is_in_calendar(link: Element) -> bool:
     """Return True for the days and months of a calendar."""
     return any(
         _words(above) & _CALENDAR_WORDS and above.tag not in {"html", "body"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from smartspider.suggest.html.class_names import split_words
-from smartspider.suggest.html.spans import SPAN
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.vocabulary import NAVIGATION_WORDS, SIDEBAR_WORDS
 
@@ -31,20 +30,20 @@ class PlaceMap:
             self._weights.append(weight)
 
     def weight(self, items: list[Element]) -> float:
-        """Return the mean weight of elements."""
-        visible = (item.children[0] if item.tag == SPAN else item for item in items)
-        return sum(self._weights[element.order] for element in visible) / len(items)
+        """Return the mean weight of where elements are; their own names say what they are."""
+        parents = [item.parent for item in items if item.parent is not None]
+        return sum(self._weights[parent.order] for parent in parents) / max(1, len(parents))
 
     def _own_weight(self, element: Element) -> float:
         if element.tag in {"html", "body", "main"} or element.attrs.get("role") == "main":
             return 1.0
-        is_away = element.tag in _AWAY_TAGS or element.attrs.get("role", "").lower() in _AWAY_ROLES
+        if element.tag in _AWAY_TAGS or element.attrs.get("role", "").lower() in _AWAY_ROLES:
+            return NAVIGATION
+        if element.tag == "aside":
+            return MARGIN
         words = _words(element)
-        is_navigation = bool(words & NAVIGATION_WORDS)
-        is_margin = element.tag == "aside" or bool(words & SIDEBAR_WORDS)
-        if not (is_away or is_navigation or is_margin) or self._is_most(element):
-            return 1.0
-        return NAVIGATION if is_away or is_navigation else MARGIN
+        weight = NAVIGATION if words & NAVIGATION_WORDS else MARGIN if words & SIDEBAR_WORDS else 1.0
+        return 1.0 if weight < 1 and self._is_most(element) else weight
 
     def _is_most(self, element: Element) -> bool:
         """Return True if most of the page is in the element: its names describe the page."""

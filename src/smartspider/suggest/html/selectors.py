@@ -16,6 +16,8 @@ from smartspider.suggest.html.slots import Slot
 from smartspider.suggest.html.tree import Element, Tree
 
 _MARK = "smartspider-suggest"
+_MOST_EXTRA = 0.06
+"""The share of other elements that an otherwise unselectable list may have."""
 _NAME = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
 _TELLING_ATTRS = ("itemprop", "data-testid", "data-test", "data-qa", "data-role", "data-field", "data-name")
 _SEMANTIC = frozenset(
@@ -69,15 +71,19 @@ class ItemSelectors:
         self._found: dict[str, frozenset[int]] = {}
 
     def best(self, items: list[Element], hooks: list[str]) -> str | None:
-        """Return the best selector that matches exactly these elements, or None.
+        """Return the best selector that matches these elements and no others, or few; None if there is none.
 
         `hooks` are selectors of elements inside all items, for `:has()`.
         """
         wanted = frozenset(item.node.mem_id for item in items)
+        near, extra = None, _MOST_EXTRA * len(wanted)
         for selector in self._candidates(items, hooks):
-            if self._finds(selector) == wanted:
+            found = self._finds(selector)
+            if found == wanted:
                 return selector
-        return None
+            if wanted <= found and len(found) - len(wanted) < extra:
+                near, extra = selector, len(found) - len(wanted)
+        return near
 
     def finds(self, selector: str, items: list[Element]) -> bool:
         """Return True if a selector matches exactly these elements."""
@@ -275,6 +281,15 @@ def _field_candidates(slot: Slot) -> Iterator[str]:
     yield _path(steps, is_exact=False)
     yield _path(steps, is_exact=True)
     yield from _shared(elements, generated_selectors)
+
+
+def path_hook(slot: Slot) -> str:
+    """Return the child path of a slot by tags, with the name of its last element."""
+    steps = _steps(slot)
+    name = next(iter(_shared(list(slot.elements.values())[:12], name_selectors)), slot.example.tag)
+    if name.startswith((".", "[")):
+        name = slot.example.tag + name
+    return "> " + " > ".join([*(step.example.tag for step in reversed(steps[1:])), name])
 
 
 def _steps(slot: Slot) -> list[Slot]:

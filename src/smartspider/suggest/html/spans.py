@@ -94,7 +94,7 @@ def _periodic(children: list[Element]) -> Iterator[tuple[object, list[Element]]]
             continue
         second = Counter(signatures[place + 1] for place in places if place + 1 < len(signatures))
         follower, agreeing = second.most_common(1)[0]
-        is_different = follower[2] != signature[2] or follower[0] != signature[0]
+        is_different = follower[:2] != signature[:2] or (not signature[1] and follower[2] != signature[2])
         is_first = places[0] <= min(
             (signatures.index(one) for one, number in counts.items() if number >= 0.8 * count), default=0
         )
@@ -105,6 +105,7 @@ def _periodic(children: list[Element]) -> Iterator[tuple[object, list[Element]]]
 
 
 def _signature(element: Element) -> Signature:
-    """Describe an element by its tag, its names and its children."""
+    """Describe an element by its tag, its names and its children; of a row, by its cells."""
     names = tuple(name for name in element.classes if is_stable(name))
-    return element.tag, names, tuple(child.tag for child in element.children[:8])
+    tags = [child.tag for child in element.children[:12]]
+    return element.tag, names, tuple(tags if element.tag == "tr" else sorted(set(tags)))

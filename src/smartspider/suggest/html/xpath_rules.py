@@ -29,7 +29,7 @@ def anchor_xpath(tree: Tree, items: list[Element]) -> str | None:
 
 def _anchor_candidates(anchors: list[Element]) -> Iterator[tuple[str, Test]]:
     """Yield expressions by the anchors' names, then by those of their ancestors, nearest first."""
-    steps = list(_steps_of(anchors))
+    steps = [*_steps_of(anchors), *_shape_steps(anchors)]
     yield from ((f"//{step}", test) for step, test in steps)
     above, between = anchors, ""
     for distance in range(1, _MOST_LEVELS):
@@ -41,6 +41,13 @@ def _anchor_candidates(anchors: list[Element]) -> Iterator[tuple[str, Test]]:
                 yield f"//{place}{between}/{step}", _both(test, _at(distance, is_place))
         # lxml adds no `tbody`, so the path jumps over it.
         between = "/" if above[0].tag == "tbody" else f"/{above[0].tag}{between}"
+
+
+def _shape_steps(anchors: list[Element]) -> Iterator[tuple[str, Test]]:
+    """Yield a step for the number of children, if all anchors have the same."""
+    tag, count = anchors[0].tag, len(anchors[0].children)
+    if all(len(anchor.children) == count for anchor in anchors):
+        yield f"{tag}[count(*)={count}]", lambda element: len(element.children) == count
 
 
 def _steps_of(elements: list[Element]) -> Iterator[tuple[str, Test]]:
