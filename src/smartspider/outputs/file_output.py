@@ -11,6 +11,7 @@ from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.outputs.cells import encode_row, replace_unencodable
 from smartspider.outputs.files import PendingFile, StreamedFile, compression_of, os_errors
+from smartspider.outputs.stdout import StdoutFile
 
 
 class FileOutput:
@@ -31,7 +32,7 @@ class FileOutput:
         path: Path,
         columns: Sequence[TableColumn],
         options: OutputOptions = PLAIN,
-        streamed: StreamedFile | None = None,
+        streamed: StreamedFile | StdoutFile | None = None,
     ) -> None:
         self.path = path
         self._fields = [column.name for column in columns]

@@ -11,6 +11,7 @@ import msgspec
 from smartspider.cli.results.options import (
     RUN,
     TASK,
+    check_stdout_free,
     file_options,
     only_changes_option,
     output_file_option,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ExportSummary(msgspec.Struct, frozen=True):
-    """Result of an export: files and, where known, the number of rows."""
+    """Result of an export: files without standard output and, where known, the number of rows."""
 
     run_id: str
     items: int | None
@@ -36,7 +37,7 @@ class ExportSummary(msgspec.Struct, frozen=True):
 
 def _summary_message(written: ExportSummary) -> str:
     rows = "rows" if written.items is None else f"{written.items} rows"
-    lines = [f"{rows} of run {written.run_id}: {join_names(written.outputs)}"]
+    lines = [f"{rows} of run {written.run_id}: {join_names(written.outputs) or 'standard output'}"]
     return "\n".join([*lines, *(f"note: {note}" for note in written.notes)])
 
 
@@ -67,9 +68,11 @@ def export(
 ) -> ExportSummary:
     """Export all rows of a run so far to files."""
     from smartspider.cli.runs.listing import find_run
+    from smartspider.outputs.stdout import STDOUT
     from smartspider.services.results.outputs import check_outputs
 
     options = output_options(file_settings)
+    check_stdout_free(outputs, as_json=click.get_current_context().params["as_json"])
     check_outputs(outputs, options)
 
     async def write(operations: AllOperations) -> ExportSummary:
@@ -81,7 +84,7 @@ def export(
         items = None if only_changes else run.items
         for path in outputs:
             await _download(operations, run.run_id, path, options, only_changes=only_changes)
-        return ExportSummary(run.run_id, items, [str(path) for path in outputs])
+        return ExportSummary(run.run_id, items, [str(path) for path in outputs if path != STDOUT])
 
     return target.run(write, task=task)
 
@@ -115,16 +118,17 @@ async def _download(
 
     from smartspider.core.errors import NotBuilt
     from smartspider.outputs.files import PendingFile, compression_of
+    from smartspider.outputs.stdout import STDOUT, StdoutFile
 
     if options.is_split:
         raise NotBuilt("a server exports to a single file", hint="remove --split-rows and --split-mb")
     compression = compression_of(path)
     suffix = Path(path.stem if compression else path.name).suffix.removeprefix(".").lower()
-    file = PendingFile(path)
+    file: PendingFile | StdoutFile = StdoutFile() if path == STDOUT else PendingFile(path)
     try:
         async with aclosing(
             operations.export_results(
-                format=suffix,
+                format="jsonl" if path == STDOUT else suffix,
                 run_id=run_id,
                 compression=compression,
                 only_changes=only_changes,

@@ -62,8 +62,20 @@ def output_file_option(help: str, *, required: bool = False) -> Callable[[F], F]
         required=required,
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help=f"{help} ({FORMATS}); may be repeated.",
+        help=f"{help} ({FORMATS}); `-` writes JSON Lines to standard output; may be repeated.",
     )
+
+
+def check_stdout_free(outputs: tuple[Path, ...], *, as_json: bool) -> None:
+    """Raise `RequestInvalid` if rows and a JSON summary would both go to standard output."""
+    from smartspider.core.errors import RequestInvalid
+    from smartspider.outputs.stdout import STDOUT
+
+    if as_json and STDOUT in outputs:
+        raise RequestInvalid(
+            "--json and -o - both write to standard output",
+            hint="remove --json (the summary is on standard error), or write the rows to a file",
+        )
 
 
 def file_options(command: F) -> F:

@@ -17,7 +17,9 @@ from smartspider.core.requests.request import content_fingerprint
 from smartspider.interfaces.output import PLAIN, Output, OutputFactory, OutputOptions
 from smartspider.outputs.file_output import FileOutput
 from smartspider.outputs.files import COMPRESSIONS, StreamedFile, check_target, compression_of
+from smartspider.outputs.json import JsonlOutput
 from smartspider.outputs.split import SplitOutput, part_path
+from smartspider.outputs.stdout import STDOUT, StdoutFile
 from smartspider.plugins.kinds import OUTPUT
 from smartspider.plugins.registry import built_in, known, resolve
 from smartspider.store.results.rows import StoredItem
@@ -37,7 +39,7 @@ _OWN_DATABASE = "smartspider.db"
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The files of an export, the number of rows in each format, and remarks for the user."""
+    """The files of an export (without standard output), the rows in each format, and remarks for the user."""
 
     files: list[str] = []
     rows: int = 0
@@ -50,6 +52,9 @@ def check_outputs(
     """Raise what `open_output` would raise, without writing: for use before a crawl starts."""
     targets: set[Path] = set()
     for path in paths:
+        if path == STDOUT:
+            _check_stdout(paths, options)
+            continue
         _check_width(path, _factory_for(path), ENVELOPE if options.has_envelope else columns)
         check_target(part_path(path, 1) if options.is_split else path)
         target = Path(os.path.realpath(path))  # `Path.resolve` raises on a link to itself
@@ -61,8 +66,17 @@ def check_outputs(
         targets.add(target)
 
 
+def _check_stdout(paths: Sequence[Path], options: OutputOptions) -> None:
+    if options.is_split:
+        raise RequestInvalid("standard output cannot be split", hint="remove --split-rows and --split-mb")
+    if list(paths).count(STDOUT) > 1:
+        raise RequestInvalid("the output - is specified twice", hint="specify it once")
+
+
 def open_output(path: Path, columns: Sequence[TableColumn], options: OutputOptions = PLAIN) -> Output:
-    """Open a file, or numbered files, in the format of the suffix."""
+    """Open a file, or numbered files, in the format of the suffix; or standard output for JSON Lines."""
+    if path == STDOUT:
+        return JsonlOutput(path, columns, options, StdoutFile())
     output = _factory_for(path)
     _check_width(path, output, columns)
     if options.is_split:
@@ -138,7 +152,7 @@ async def write_outputs(
         for output in reversed(outputs):
             output.abort()
         raise
-    files = [name for output in outputs for name in output.files()]
+    files = [name for output in outputs for name in output.files() if name != str(STDOUT)]
     return Written(files, rows, [note for output in outputs for note in output.notes()])
 
 

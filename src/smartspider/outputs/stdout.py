@@ -1,0 +1,49 @@
+"""Standard output as the file of a format that only appends."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from smartspider.core.errors import StoreUnavailable
+
+STDOUT = Path("-")
+"""The path that means standard output."""
+
+
+class StdoutFile:
+    """Writes to standard output, until its reader closes it: `| head` takes what it wants."""
+
+    def __init__(self) -> None:
+        self._written = 0
+        self._is_open = True
+        sys.stdout.flush()
+
+    def write(self, data: bytes) -> None:
+        """Write bytes, or drop them if nobody reads them."""
+        self._written += len(data)
+        if not self._is_open:
+            return
+        try:
+            sys.stdout.buffer.write(data)
+        except BrokenPipeError:
+            self._is_open = False
+        except OSError as error:
+            raise StoreUnavailable(
+                f"standard output cannot be written: {error.strerror or error}",
+                hint="redirect the output to another file",
+            ) from error
+
+    def size(self) -> int:
+        """Return the bytes written so far."""
+        return self._written
+
+    def seal(self) -> None:
+        """Flush the buffer."""
+        sys.stdout.flush()
+
+    def commit(self) -> None:
+        """Do nothing: the rows are written already."""
+
+    def abort(self) -> None:
+        """Do nothing: what is written cannot be taken back."""
