@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from smartspider.cli.results.options import (
+    check_stdout_free,
     file_options,
     only_changes_option,
     output_file_option,
@@ -22,7 +23,7 @@ SUMMARY = "Print a summary as one JSON object."
 
 
 @click.command()
-@click.argument("task", type=click.Path(path_type=Path))
+@click.argument("target", metavar="TASK|URL")
 @output_file_option("Write the rows to a file when the run ends")
 @click.option(
     "--data",
@@ -40,28 +41,42 @@ SUMMARY = "Print a summary as one JSON object."
 )
 @click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Override a value of the task.")
 @click.option("--fresh", is_flag=True, help="Discard an unfinished run of this task and start a new one.")
+@click.option("--yes", is_flag=True, help="With a URL: crawl the suggested task without asking.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FILE",
+    help="With a URL: also write the suggested task to a file.",
+)
 @file_options
 @only_changes_option
 @json_option(SUMMARY)
 def crawl(
-    task: Path,
+    target: str,
     outputs: tuple[Path, ...],
     data: Path | None,
     workers: int,
     settings: tuple[str, ...],
     *,
+    save: Path | None,
     fresh: bool,
+    yes: bool,
     only_changes: bool,
     as_json: bool,
     **file_settings: Any,
 ) -> int:
-    """Crawl a task in this process. Run the same command again to resume an unfinished run."""
-    from smartspider.cli.crawl.crawl_task import CrawlOptions, crawl_task
-    from smartspider.core.errors import RequestInvalid
-    from smartspider.taskfile.load import load_task
+    """Crawl a task in this process. Run the same command again to resume an unfinished run.
 
-    if any(os.path.realpath(path) == os.path.realpath(task) for path in outputs):
-        raise RequestInvalid(f"the output file is the task file {task}", hint="choose another name")
+    With the URL of a list, a feed, a sitemap or a JSON API instead of a task file: suggest a task, show its
+    first rows, ask, and crawl it.
+    """
+    from smartspider.cli.crawl.crawl_task import CrawlOptions, crawl_task
+    from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url, is_page
+    from smartspider.cli.tasks.loading import load_task_file, url_hint
+    from smartspider.core.errors import NotFound, RequestInvalid
+
+    check_stdout_free(outputs, as_json=as_json)
     options = CrawlOptions(
         *(outputs, data, workers),
         fresh=fresh,
@@ -69,7 +84,15 @@ def crawl(
         only_changes=only_changes,
         as_json=as_json,
     )
-    return crawl_task(load_task(task, settings), options)
+    if is_page(target):
+        return crawl_url(target, options, UrlOptions(settings, save, yes))
+    if hint := url_hint(target):
+        raise NotFound(f"there is no file {target}", hint=hint)
+    if save is not None:
+        raise RequestInvalid("--save is for a URL", hint="remove it: the task is a file already")
+    if any(os.path.realpath(path) == os.path.realpath(target) for path in outputs):
+        raise RequestInvalid(f"the output file is the task file {target}", hint="choose another name")
+    return crawl_task(load_task_file(Path(target), settings), options)
 
 
 @click.command()

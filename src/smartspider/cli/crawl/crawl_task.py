@@ -15,6 +15,7 @@ from smartspider.cli.exit_codes import code_of_run
 from smartspider.cli.runs.progress import ProgressDisplay
 from smartspider.cli.target import cli_actor
 from smartspider.cli.terminal.output import count, join_names, print_json, print_message
+from smartspider.cli.terminal.stages import shown_stages
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.engine.runtime import tune_process
@@ -28,6 +29,7 @@ from smartspider.installation.data_folder import (
 )
 from smartspider.installation.settings import read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
+from smartspider.outputs.stdout import STDOUT
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
@@ -56,8 +58,10 @@ class CrawlOptions(msgspec.Struct, frozen=True):
 def crawl_task(task: Task, options: CrawlOptions) -> int:
     """Check the task and the outputs, crawl the task, and return the exit code."""
     fault_injection.arm_from_environment()
-    plan = compile_task(task)
-    compile_plan(plan)
+    with shown_stages() as show:
+        show(f"preparing {task.name}")
+        plan = compile_task(task)
+        compile_plan(plan)
     settings = read_settings()
     check_outputs(options.outputs, options.output_options, plan_columns(plan))
     tune_process()
@@ -79,9 +83,11 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
     with ExitStack() as locks:
         locks.enter_context(task_lock(folder.path, plan.name))
         pending = runs_with_pending_output(folder.path) if options.outputs else ()
-        run, is_resumed = await choose_run(
-            folder.store, plan, fresh=options.fresh, pending_output=pending, actor=folder.actor
-        )
+        with shown_stages() as show:
+            show(f"storing {count(len(plan.entries), 'entry URL')}")
+            run, is_resumed = await choose_run(
+                folder.store, plan, fresh=options.fresh, pending_output=pending, actor=folder.actor
+            )
         locks.enter_context(run_lock(folder.path, run.id))
         print_message(report.start_line(run, folder.path, is_resumed=is_resumed))
         for override in plan.overrides:
@@ -119,21 +125,23 @@ async def _write_rows(folder: DataFolder, run: Run, plan: Plan, options: CrawlOp
     if run.state not in OUTPUT_STATES:
         return Written()
     rows = rows_of(folder.store, run, plan, only_changes=options.only_changes)
-    paths = [path for path in options.outputs if not _keeps_file(path, run)]
+    paths = () if _is_in_vain(run) else options.outputs
     return await write_outputs(rows, paths, plan_columns(plan), options.output_options)
 
 
-def _keeps_file(path: Path, run: Run) -> bool:
-    """Return True if a failed run without rows must not overwrite the file of an earlier run."""
-    return run.state == "failed" and not run.counters.items and path.exists()
+def _is_in_vain(run: Run) -> bool:
+    """Return True for a failed run without rows: it writes no files, and overwrites none."""
+    return run.state == "failed" and not run.counters.items
 
 
 def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
     """Return notes about a finished run without rows."""
     if run.counters.items or run.state not in OUTPUT_STATES:
         return []
-    kept = [str(path) for path in options.outputs if _keeps_file(path, run)]
+    files = [path for path in options.outputs if path != STDOUT] if _is_in_vain(run) else []
+    kept, absent = ([str(path) for path in files if path.exists() is there] for there in (True, False))
     notes = [f"{join_names(kept)} was not overwritten: the run failed without rows"] if kept else []
+    notes += [f"{join_names(absent)} was not written: the run failed without rows"] if absent else []
     if run.state == "completed" and run.counters.done:
         notes.append("no items were found; `smartspider dry-run TASK` shows what the rules match")
     return notes

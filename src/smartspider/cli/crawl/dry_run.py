@@ -107,14 +107,14 @@ def _print_coverage(preview: Preview) -> None:
 )
 def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview, Path]:
     """Fetch a few pages of a task as a crawl would and show the rows. Nothing is stored."""
+    from smartspider.cli.tasks.loading import load_task_file
     from smartspider.installation.settings import read_settings
     from smartspider.services.plans import compile_plan
     from smartspider.taskfile.compile import compile_task
-    from smartspider.taskfile.load import load_task
     from smartspider.wiring.preview.task_preview import preview_task
     from smartspider.wiring.processes.lifecycle import run_loop
 
-    plan = compile_task(load_task(task, settings))
+    plan = compile_task(load_task_file(task, settings))
     compile_plan(plan)
     installation_settings = read_settings()
     for override in plan.overrides:

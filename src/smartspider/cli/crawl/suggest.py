@@ -93,17 +93,17 @@ def suggest(url: str, output: Path | None, choice: int, *, force: bool, ignore_r
     if output is not None and output.exists() and not force:
         raise NotAllowed(f"{output} exists", hint="choose another name, or add --force")
     name = to_task_name(output.stem) if output is not None else None
-    page, found = run_loop(_find_candidates(url, name, obey_robots=not ignore_robots))
+    page, found = run_loop(find_candidates(url, name, obey_robots=not ignore_robots))
     if choice > len(found):
         raise click.BadParameter(f"only {count(len(found), 'candidate')} found", param_hint="--choice")
     task = to_task(found[choice - 1], url)
     parse_task(task)
     if output is not None:
-        _write_task(output, task)
+        write_task(output, task)
     return SuggestResult(url, page.url, found, choice, task, output)
 
 
-async def _find_candidates(url: str, name: str | None, *, obey_robots: bool) -> tuple[Page, list[Suggestion]]:
+async def find_candidates(url: str, name: str | None, *, obey_robots: bool) -> tuple[Page, list[Suggestion]]:
     """Return a page and its candidates; raise `NotFound` if there are none."""
     from smartspider.core.errors import NotFound, NotReadable
     from smartspider.suggest.suggest import suggest as suggest_tasks
@@ -134,7 +134,7 @@ def _print_candidates(result: SuggestResult) -> None:
     for number, one in enumerate(result.candidates, 1):
         mark = "*" if number == result.choice else " "
         text = f"{one.kind}, {count(one.count, 'item')}, score {one.score:.2f}"
-        print_message(f"{mark} {number}. {text}: {_items_text(one.items)}")
+        print_message(f"{mark} {number}. {text}: {items_text(one.items)}")
         print_message(f"     {'; '.join(one.reasons)}")
     rows = [
         {
@@ -147,20 +147,29 @@ def _print_candidates(result: SuggestResult) -> None:
         for field in result.chosen.fields
     ]
     print_table(rows, ("field", "filled", "first values"), to_stderr=True)
-    pagination = result.chosen.pagination
-    if pagination is None:
-        print_message("no next-page link found")
-    else:
-        print_message("next page: " + ", ".join(f"{key} {value}" for key, value in pagination.items()))
+    print_message(next_page_line(result.chosen))
 
 
-def _items_text(items: Any) -> str:
+def next_page_line(suggestion: Suggestion) -> str:
+    """Return the next page of a suggestion and how it was checked, or why none is suggested."""
+    found, pagination = suggestion.next_page, suggestion.pagination
+    if pagination is not None:
+        rule = ", ".join(f"{key} {value}" for key, value in pagination.items())
+        return f"next page: {rule}" if found is None else f"next page: {rule} ({found.url}: {found.message})"
+    if found is not None:
+        return f"no next page: {found.url}: {found.message}"
+    return "no next-page link found"
+
+
+def items_text(items: Any) -> str:
+    """Return the rule that finds items, in one line."""
     if items is None:
         return "the page itself"
     return items if isinstance(items, str) else f"{items['type']} {items['expr']}"
 
 
-def _write_task(path: Path, task: dict[str, Any]) -> None:
+def write_task(path: Path, task: dict[str, Any]) -> None:
+    """Write a task to a file; raise `StoreUnavailable`."""
     import json
 
     from smartspider.core.errors import StoreUnavailable

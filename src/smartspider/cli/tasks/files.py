@@ -89,12 +89,12 @@ def _problems_json(problems: Iterable[Problem]) -> list[dict[str, str]]:
 )
 def validate(task: Path, settings: tuple[str, ...]) -> Validation:
     """Check a task file and report all problems at once."""
+    from smartspider.cli.tasks.loading import load_task_file
     from smartspider.core.errors import TaskInvalid
     from smartspider.services.tasks.checks import check_task
-    from smartspider.taskfile.load import load_task
 
     try:
-        return Validation(task, checked=check_task(load_task(task, settings)))
+        return Validation(task, checked=check_task(load_task_file(task, settings)))
     except TaskInvalid as error:
         return Validation(task, error=error)
 
@@ -116,10 +116,10 @@ def schema(task: Path | None) -> Any:
 
 
 def _row_schema(task: Path) -> object:
+    from smartspider.cli.tasks.loading import load_task_file
     from smartspider.services.plans import compile_plan, row_schema
     from smartspider.taskfile.compile import compile_task
-    from smartspider.taskfile.load import load_task
 
-    plan = compile_task(load_task(task))
+    plan = compile_task(load_task_file(task))
     compile_plan(plan)
     return row_schema(plan)

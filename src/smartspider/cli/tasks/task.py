@@ -38,17 +38,22 @@ def apply(file: Path, note: str, target: Target) -> tuple[str, TaskSaved]:
     """Save a task file as a new task, or as a new version if it differs from the saved one."""
     import msgspec
 
+    from smartspider.cli.tasks.loading import load_task_file
+    from smartspider.core.errors import TaskInvalid
     from smartspider.installation.data_folder import folder_of
     from smartspider.services.tasks.checks import check_task
-    from smartspider.taskfile.load import load_task, read_document, read_text
+    from smartspider.taskfile.load import load_document
     from smartspider.wiring import fault_injection
 
     fault_injection.arm_from_environment()
     remote = target.remote()
     if remote is not None:  # the server checks the task: its version may differ
-        document = read_document(read_text(file), file.name)
-        return remote.url, target.run(lambda operations: save(operations, document, note))
-    spec = check_task(load_task(file)).spec
+        expanded = load_document(file)
+        try:
+            return remote.url, target.run(lambda operations: save(operations, expanded.document, note))
+        except TaskInvalid as error:
+            raise expanded.with_lines(error) from error
+    spec = check_task(load_task_file(file)).spec
     document = msgspec.json.decode(spec.spec)
     if target.is_cluster():
         return CLUSTER, target.run(lambda operations: save(operations, document, note))

@@ -1,0 +1,31 @@
+"""Task files as arguments of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smartspider.cli.terminal.stages import shown_stages
+
+if TYPE_CHECKING:
+    from smartspider.taskfile.model.task import Task
+
+_TASK_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
+
+
+def load_task_file(path: Path, settings: Sequence[str] = ()) -> Task:
+    """Load a task file with `a.b=JSON` overrides; a terminal shows the progress of a large one."""
+    from smartspider.engine.runtime import tune_process
+    from smartspider.taskfile.load import load_task
+
+    tune_process()  # garbage collection takes a quarter of the time of a task with many URLs
+    with shown_stages() as report:
+        return load_task(path, settings, report)
+
+
+def url_hint(target: str) -> str:
+    """Return a hint if an argument that is no task file may be a URL without a scheme, else an empty text."""
+    host = target.partition("/")[0]
+    is_host = "." in host.strip(".") and Path(target).suffix.lower() not in _TASK_SUFFIXES
+    return f"for a page write https://{target}" if is_host and not Path(target).exists() else ""

@@ -1,0 +1,67 @@
+"""The stages of work that may take seconds, shown on a terminal until it is done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import TYPE_CHECKING
+
+from smartspider.cli.terminal.streams import is_quiet
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+PATIENCE_S = 0.4
+"""Work that takes less time shows nothing."""
+
+Report = Callable[[str], None]
+
+
+@contextmanager
+def shown_stages() -> Iterator[Report]:
+    """Show the stage that was reported last, on a terminal; nothing elsewhere or in quiet mode."""
+    if is_quiet() or not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    display = _StageDisplay()
+    timer = Timer(PATIENCE_S, display.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield display.report
+    finally:
+        timer.cancel()
+        display.stop()
+
+
+class _StageDisplay:
+    """A spinner with a text. `start` runs in another thread."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._status: Status | None = None
+        self._is_over = False
+        self._lock = Lock()
+
+    def report(self, text: str) -> None:
+        with self._lock:
+            self._text = text
+            if self._status is not None:
+                self._status.update(text)
+
+    def start(self) -> None:
+        from rich.console import Console
+        from rich.status import Status
+
+        with self._lock:
+            if not self._is_over:
+                self._status = Status(self._text, console=Console(stderr=True))
+                self._status.start()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_over = True
+            if self._status is not None:
+                self._status.stop()
