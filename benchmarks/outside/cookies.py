@@ -15,7 +15,7 @@ from benchmarks.outside.report import Results
 from benchmarks.outside.sources import open_source
 
 from smartspider.core.requests.urls import normal_url
-from smartspider.fetch.cookies import SessionCookies
+from smartspider.fetch.cookies.session_cookies import SessionCookies
 
 SOURCE = "github:abarth/http-state@155e45c6168e6de2eb727193010fd12e3c789185"
 NOW = 1_300_000_000.0

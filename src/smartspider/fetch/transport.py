@@ -24,9 +24,9 @@ from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.charset import detect_charset
-from smartspider.fetch.cookie_header import merge_cookies, send_bytes
-from smartspider.fetch.cookies import SessionCookies
+from smartspider.fetch.charset.detection import detect_charset
+from smartspider.fetch.cookies.cookie_header import merge_cookies, send_bytes
+from smartspider.fetch.cookies.session_cookies import SessionCookies
 from smartspider.fetch.exchange import (
     Exchange,
     PreparedHeaders,

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.fetch.charset import _CODECS, detect_charset
+from smartspider.fetch.charset.detection import detect_charset
+from smartspider.fetch.charset.labels import CODECS
+from smartspider.fetch.charset.meta import SCANNED_BYTES, find_meta_charset
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_the_header_names_the_charset_by_any_label_of_the_web(label: str, codec:
 
 
 def test_every_label_leads_to_a_codec_python_has() -> None:
-    for codec in set(_CODECS.values()):
+    for codec in set(CODECS.values()):
         codecs.lookup(codec)
 
 
@@ -68,6 +70,14 @@ def test_a_byte_order_mark_beats_the_header_and_is_not_text(mark: bytes, codec: 
         ("<meta charset=utf-16le>", "utf-8"),
         ('<?xml version="1.0" encoding="ISO-8859-2"?><r/>', "iso8859-2"),
         ("<?xml version='1.0' encoding='utf-16'?>", "utf-8"),
+        (" " * 5000 + "<meta charset=gbk>", "gb18030"),
+        ("<html lang=a><head><script>" + "<p>x</p>" * 999 + "</script><meta charset=gbk>", "gb18030"),
+        ("<head><title>a <b> c</title><base href=/>" + "<link>" * 999 + "<META charset=gbk>", "gb18030"),
+        ("<p><div></div><meta charset=gbk>", "gb18030"),
+        ("</head><body><meta charset=gbk>", "gb18030"),
+        ('<meta charset="&#103;bk">', "gb18030"),
+        ("<title>it's</title><meta charset=gbk>", "gb18030"),
+        ("<meta name=a'b content='x'><meta charset=gbk>", "gb18030"),
     ],
 )
 def test_the_page_names_its_charset(head: str, codec: str) -> None:
@@ -83,7 +93,15 @@ def test_the_page_names_its_charset(head: str, codec: str) -> None:
         "<!-- <meta charset=gbk> ",
         "<meta http-equiv=refresh content='charset=gbk'>",
         "<metal charset=gbk>",
-        " " * 1024 + "<meta charset=gbk>",
+        "<p>" + " " * 1024 + "<meta charset=gbk>",
+        "<head></head>" + " " * 1024 + "<meta charset=gbk>",
+        "<script><meta charset=gbk></script>",
+        "<script>'<meta charset=gbk>'",
+        "<style><meta charset=gbk></style>",
+        "<title><meta charset=gbk></title>",
+        "<textarea><meta charset=gbk></textarea>",
+        "<![CDATA[<meta charset=gbk>]]>",
+        " " * SCANNED_BYTES + "<meta charset=gbk>",
     ],
 )
 def test_what_is_no_declaration_is_passed_over(head: str) -> None:
@@ -126,6 +144,14 @@ def test_binary_bodies_are_not_searched() -> None:
 @given(body=st.binary(max_size=300), content_type=st.text(max_size=40))
 def test_every_answer_is_a_codec_that_can_read_the_body(body: bytes, content_type: str) -> None:
     body.decode(detect_charset(body, content_type), errors="replace")
+
+
+@pytest.mark.parametrize(
+    "part", [b"<a b='", b"<!--", b"<script>", b"<a =", b"</", b"<meta charset=x ", b"<<"], ids=repr
+)
+def test_open_markup_is_scanned_once(part: bytes) -> None:
+    # Scanned again from every tag it would run into the time limit of the suite.
+    assert find_meta_charset(b"charset" + part * (SCANNED_BYTES // len(part))) is None
 
 
 def test_the_common_case_is_fast() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from smartspider.core.errors import TooLarge
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.cookies import MAX_COOKIES_PER_DOMAIN, SessionCookies
-from smartspider.fetch.set_cookie import parse_cookie_date
+from smartspider.fetch.cookies.session_cookies import MAX_COOKIES_PER_DOMAIN, SessionCookies
+from smartspider.fetch.cookies.set_cookie import parse_cookie_date
 
 HOST = "https://shop.example.co.uk"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from smartspider.core.requests.domains import is_ip_address, is_public_suffix
 from smartspider.core.requests.urls import host_of
-from smartspider.fetch.set_cookie import SetCookie, parse_set_cookie
+from smartspider.fetch.cookies.set_cookie import SetCookie, parse_set_cookie
 from smartspider.interfaces.clock import Clock
 
 MAX_COOKIES_PER_DOMAIN = 180

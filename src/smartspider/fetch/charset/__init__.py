@@ -1,0 +1,1 @@
+"""The charset of a body: labels, declarations in a page, and guesses."""

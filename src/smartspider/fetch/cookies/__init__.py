@@ -1,0 +1,1 @@
+"""The cookies of HTTP sessions."""
