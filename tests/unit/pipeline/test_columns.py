@@ -180,10 +180,17 @@ def test_rows_of_several_page_types_need_only_what_all_have() -> None:
 
 
 def test_a_carried_field_keeps_its_kind() -> None:
-    fields = {"price": css("number"), "seen": css("date"), "name": css(), "tags": css(many=True)}
+    fields: dict[str, FieldRule] = {
+        "price": css("number"),
+        "seen": css("date"),
+        "name": css(),
+        "tags": css(many=True),
+    }
     follow = FollowRule(css(), "middle", carry=("price", "seen", "name", "tags", "other"))
     first = PagePlan("default", fields=fields, follow=(follow,), emits=False)
-    carried = {name: ValueRule("meta", name) for name in ("price", "seen", "name", "tags", "other")}
+    carried: dict[str, FieldRule] = {
+        name: ValueRule("meta", name) for name in ("price", "seen", "name", "tags", "other")
+    }
     again = FollowRule(css(), "last", carry=("price", "seen", "name", "tags", "other"))
     middle = PagePlan("middle", fields=carried, follow=(again,), emits=False)
     last = PagePlan("last", fields=carried)

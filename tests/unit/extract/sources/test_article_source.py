@@ -155,6 +155,17 @@ print([name for name in sys.modules if name.startswith(heavy)])
     assert done.stdout == "[]\n"
 
 
+def test_the_text_repeats_no_title_and_points_nowhere_else(said: Read) -> None:
+    extra = "<p>Read more: <a href=/x>Rivers of the south</a></p><p>More rain is expected.</p><p>Comments</p>"
+    page = _with("").replace("<h2>", f"{extra}<h2>")
+    text = said("article", page)["text"]
+    assert text.startswith("The rivers of the north rose")
+    assert "Rivers of the south" not in text
+    assert "Comments" not in text
+    assert "More rain is expected." in text
+    assert said("article", page)["markdown"].count("Rivers rise") <= 1
+
+
 BODY = f"<p>{LONG * 3}</p><p>{LONG * 4}</p>"
 TIME = '<time datetime="2026-01-03">3 January</time>'
 OTHER = '<time datetime="2020-05-05">5 May</time>'

@@ -1,21 +1,16 @@
-"""The article of a page: its metadata, and its text as found by trafilatura."""
+"""The article of a page: its metadata and its text."""
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-from smartspider.extract.parsing.decoding import decode_html
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import base_of
-from smartspider.extract.parsing.text import collapse, text_of
+from smartspider.extract.parsing.text import text_of
 from smartspider.extract.sources import read_source
 from smartspider.extract.sources.content.article_date import days_of_times, find_article_date
-from smartspider.extract.sources.content.main_content import find_main
-from smartspider.extract.sources.content.markdown import to_markdown
+from smartspider.extract.sources.content.article_text import find_text, without_title
 from smartspider.extract.sources.opengraph import first_text
 from smartspider.extract.sources.schema_org.things import Thing, ThingGraph, text, types_of
 from smartspider.extract.sources.values import to_absolute_url, to_iso_date
@@ -44,7 +39,7 @@ def read_article(document: Document) -> Thing | None:
         "site": metadata["site"] or found.get("sitename"),
         "language": metadata["language"] or page["language"],
         "description": metadata["description"] or found.get("description"),
-        "text": found.get("text"),
+        "text": without_title(found.get("text"), (title, found.get("title"), page["title"])),
         "markdown": found.get("markdown"),
         "image": metadata["image"],
         "url": page["url"] or metadata["url"] or document.page.url,
@@ -123,102 +118,3 @@ def _language(tag: str | None) -> str | None:
     found = (tag or "").strip().replace("_", "-")
     is_tag = bool(found) and len(found) <= 20 and found.replace("-", "").isalnum() and found.isascii()
     return found if is_tag else None
-
-
-_LARGEST = 5_000_000
-_MOST_TAGS = 50_000
-"""Above this, extraction would take seconds, and everything but navigation is used."""
-_CONTAINER_TAGS = frozenset({"body", "pre", "div", "section", "blockquote"})
-_BLOCK_TAGS = frozenset(
-    {"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "table", "div"}
-)
-_AS_IT_IS = "\x00"
-_SPACES = re.compile(r"\s+")
-_LINES = frozenset({"li", "tr", "br"})
-
-
-def find_text(document: Document) -> dict[str, str]:
-    """Return the metadata that trafilatura finds, and the text as `text` and `markdown`."""
-    html = decode_html(document.page)[0]
-    if len(html) > _LARGEST or html.count(b"<") > _MOST_TAGS:
-        return {"text": text_of(find_main(document), document), "markdown": read_source("markdown", document)}
-    result = _extracted(html.decode(errors="replace"))
-    root = LexborHTMLParser(_with_inline_code(result)).root if result else None
-    if root is None:
-        return {}
-    found = {
-        node.attributes.get("name") or "": collapse(node.attributes.get("content") or "")
-        for node in root.css("head > meta[name]")
-    }
-    body = root.css_first("body")
-    if body is not None:
-        found["markdown"] = to_markdown(body.html or "", base_of(document))
-        found["text"] = _plain(body)
-    return {key: value for key, value in found.items() if value}
-
-
-def _extracted(html: str) -> str | None:
-    import trafilatura
-
-    # It logs every page it cannot extract.
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-    try:
-        # Without the URL it leaves links unchanged, so they are joined to the page's own base here.
-        return trafilatura.extract(
-            html,
-            output_format="html",
-            with_metadata=True,
-            include_comments=False,
-            include_formatting=True,
-            include_links=True,
-            include_images=True,
-            date_extraction_params={"original_date": True, "extensive_search": False},
-        )
-    except Exception:  # noqa: BLE001 - whatever it stumbles over, the page still has its own data
-        return None
-
-
-def _with_inline_code(html: str) -> str:
-    """Convert code inside text to `code`; trafilatura writes all code as `pre`."""
-    if "<pre" not in html:
-        return html
-    from lxml import etree
-
-    try:
-        root = etree.fromstring(html, etree.XMLParser(recover=True, resolve_entities=False, no_network=True))
-    except etree.XMLSyntaxError:
-        return html
-    for node in root.iter("pre"):
-        parent = node.getparent()
-        if parent is None:
-            continue
-        if parent.tag == "pre" and not (parent.text or "").strip():
-            # Indentation by its pretty printing would become code.
-            parent.text = None
-            node.tail = node.tail if (node.tail or "").strip() else None
-        elif parent.tag not in _CONTAINER_TAGS and "\n" not in (node.text or ""):
-            node.tag = "code"
-    return etree.tostring(root, encoding="unicode", method="html")
-
-
-def _plain(body: LexborNode) -> str:
-    """Return the text in paragraphs, with one line per list entry or row."""
-    parts: list[str] = []
-    for node in body.traverse(include_text=True):
-        content = node.text_content
-        if content is not None:
-            is_code = node.parent is not None and node.parent.tag == "pre"
-            pieces = content.strip("\n").split("\n") if is_code else [_SPACES.sub(" ", content)]
-            parts.append("\n".join(_AS_IT_IS + line if is_code else line for line in pieces))
-        elif node.tag in _BLOCK_TAGS:
-            parts.append("\n\n")
-        elif node.tag in _LINES:
-            parts.append("\n")
-        elif node.tag in {"td", "th"}:
-            parts.append(" ")
-    lines: list[str] = []
-    for part in "".join(parts).split("\n"):
-        line = part[1:].rstrip() if part.startswith(_AS_IT_IS) else collapse(part)
-        if line or (lines and lines[-1]):
-            lines.append(line)
-    return "\n".join(lines).strip()
