@@ -8,7 +8,7 @@ from smartspider.suggest.text_kinds import TextKind
 
 Values = tuple[str | None, ...]
 
-TEXTS = frozenset(("text", "own", "owns", "list"))
+TEXTS = frozenset(("text", "own", "owns", "list", "lines"))
 """The parts of an element that are visible text."""
 
 
@@ -21,7 +21,7 @@ class CandidateField:
         self.slot = slot
         self.take = take
         """`text` (all text), `own` (the first text node), `owns` (all text nodes of its own), `list` (one
-        text per element) or an attribute.
+        text per element), `lines` (the same as one text) or an attribute.
         """
         self.values = values
         self.label = label

@@ -99,7 +99,7 @@ def _hooks(found: list[tuple[CandidateField, str, float]]) -> list[str]:
     full = [
         (candidate, css)
         for candidate, css, share in sorted(found, key=lambda entry: not entry[1].startswith("h"))
-        if share == candidate.coverage == 1.0 and css and candidate.take != "list"
+        if share == candidate.coverage == 1.0 and css and not candidate.slot.is_list
     ]
     short = [css for _, css in full if "contains" not in css]
     return [*short[:6], *(path_hook(candidate.slot) for candidate, _ in full[:4])]

@@ -16,7 +16,7 @@ def css_rule(candidate: CandidateField, css: str, *, is_only: bool) -> dict[str,
     """Return the CSS rule of a field. `is_only`: the selector matches one element in each item."""
     css = css or ":scope"
     match candidate.take:
-        case "text" | "list":
+        case "text" | "list" | "lines":
             expr = css
         case "own" | "owns":
             expr = f"{css}::text"
@@ -25,6 +25,8 @@ def css_rule(candidate: CandidateField, css: str, *, is_only: bool) -> dict[str,
     rule: dict[str, Any] = {"type": "css", "expr": expr}
     if candidate.take == "list":
         rule["many"] = True
+    if candidate.take == "lines":
+        rule = {**rule, "many": True, "join": "\n"}
     if candidate.take == "owns":
         # The first text node is blank or a separator; other elements would add their texts.
         rule = {**rule, "many": True, "join": " "} if is_only else {**rule, "expr": css}

@@ -20,6 +20,7 @@ from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.text_kinds import classify_all, common_ending, common_label
 
 _TEXT_ITEMS = frozenset(("li", "a", "p", "dt", "dd", "option", "td", "h2", "h3", "h4", "h5", "pre", "code"))
+_PROSE = frozenset(("p", "pre", "blockquote"))
 _STEADY = 0.9
 
 
@@ -127,11 +128,13 @@ class _SlotReader:
         return CandidateField(slot, "text", self._in_order(texts))
 
     def _list(self, slot: Slot) -> CandidateField:
+        is_prose = slot.example.tag in _PROSE
+        between = "\n" if is_prose else " | "
         joined = {
-            index: " | ".join(self._tree.text(one, 200) for one in slot.repeats[index])
+            index: between.join(self._tree.text(one, 200) for one in slot.repeats[index])
             for index in slot.elements
         }
-        return CandidateField(slot, "list", self._in_order(joined))
+        return CandidateField(slot, "lines" if is_prose else "list", self._in_order(joined))
 
     def _own(self, slot: Slot, kids: list[Slot]) -> CandidateField:
         elements = slot.elements

@@ -49,6 +49,11 @@ class ListAnalysis:
         return self.group.items[0].tag == SPAN
 
     @property
+    def worth(self) -> float:
+        """The weight of its fields."""
+        return sum(map(field_weight, self.candidates))
+
+    @property
     def score(self) -> float:
         """The score of the list."""
         return self.features.score * self.penalty
@@ -128,7 +133,8 @@ def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 if not _is_inside(field.slot.example, inner.group.items)
             )
             worth = sum(field_weight(field) for field in inner.candidates if field.coverage >= _USUAL)
-            if own <= _TITLE and own < worth and worth >= _RECORD:
+            most = own + worth * len(inner.group.items) / len(outer.group.items)
+            if own <= _TITLE and own < worth and worth >= _RECORD and outer.worth <= 1.3 * most:
                 outer.penalty = min(outer.penalty, _GROUP_PENALTY)
 
 

@@ -22,6 +22,17 @@ _TAGS = dict.fromkeys(_HEADINGS, "title") | {
     "dd": "definition",
 }
 _BY_KIND = {"price": "price", "date": "date", "rating": "rating", "email": "email", "phone": "phone"}
+_KIND_WORDS = {
+    "price": frozenset(
+        "price cost amount salary fee rent deposit total shipping old sale special discount budget value "
+        "wage tax tuition fare".split()
+    ),
+    "date": frozenset(
+        "date dates time posted published updated created modified start end day when deadline expires "
+        "release released year edit lastpost due".split()
+    ),
+}
+"""Words that name a price or a date well enough."""
 _FILLER = re.compile(r"[^\w]+")
 
 
@@ -79,8 +90,8 @@ def _choose_name(field: CandidateField, title: CandidateField | None, headers: d
         name = page_name if page_name in {"name", "headline"} else "title"
     elif field.take == "datetime":
         name = page_name if page_name not in {"", "posted", "time"} else "date"
-    elif field.kind == "price" and page_name.startswith("price_"):
-        name = "price"
+    elif _is_named_by_kind(field, page_name):
+        name = _BY_KIND[field.kind]
     elif field.kind in _BY_KIND and page_name in {"", "description", "number", "title", "time"}:
         name = _BY_KIND[field.kind]
     elif field.take == "list":
@@ -88,6 +99,14 @@ def _choose_name(field: CandidateField, title: CandidateField | None, headers: d
     else:
         name = page_name or _by_tag(field) or _last_word(field.slot) or _name_by_values(field)
     return name
+
+
+def _is_named_by_kind(field: CandidateField, page_name: str) -> bool:
+    """Return True for prices and dates whose class names say nothing of the kind."""
+    words = _KIND_WORDS.get(field.kind)
+    if words is None or field.slot.label or field.label or "itemprop" in field.slot.example.attrs:
+        return False
+    return page_name.startswith("price_") or not words.intersection(page_name.split("_"))
 
 
 def _attribute_name(field: CandidateField, page_name: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from smartspider.suggest.html.candidate_field import CandidateField
 
 _MOST_ITEMS = 200
-_WEIGHTS = {"list": 0.3, "text": 1.0, "own": 1.0, "owns": 0.9, "href": 0.8}
+_WEIGHTS = {"list": 0.3, "lines": 0.7, "text": 1.0, "own": 1.0, "owns": 0.9, "href": 0.8}
 
 
 class ListFeatures(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ def list_features(
         worth *= 0.3  # letters of an index, numbers of a pager
     return ListFeatures(
         fields=math.pow(worth, 0.9),
-        items=math.log2(1 + min(count, _MOST_ITEMS)),
+        items=math.log2(min(count, _MOST_ITEMS)),
         steady=steady**3 * most,
         place=place,
         content=content_weight(content_share),

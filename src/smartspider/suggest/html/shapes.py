@@ -30,7 +30,7 @@ def shape_of(tree: Tree, slot: Slot, kids: list[Slot]) -> Shape:
     with_own = sum(1 for element in elements if any(map(has_word, element.own)))
     if with_own * 2 >= len(elements):
         return "parts" if kids and _has_parts(tree, slot, kids) else "text"
-    if kids and _is_inline(elements) and max(_share(kid, slot) for kid in kids) < _STEADY:
+    if kids and _is_inline(elements) and _has_loose_words(slot, kids):
         return "text"
     return "flow" if _is_flow(tree, elements) else "container"
 
@@ -65,6 +65,12 @@ def is_plain_block(element: Element) -> bool:
     return (
         element.tag in BLOCKS and "itemprop" not in element.attrs and not any(map(is_stable, element.classes))
     )
+
+
+def _has_loose_words(slot: Slot, kids: list[Slot]) -> bool:
+    """Return True if no part is in most items, or the parts are the words of one text."""
+    words = all(kid.example.tag in FORMAT for kid in kids) and any(kid.is_list for kid in kids)
+    return words or max(_share(kid, slot) for kid in kids) < _STEADY
 
 
 def _is_inline(elements: list[Element]) -> bool:

@@ -68,16 +68,16 @@ def field_rule(candidate: CandidateField) -> dict[str, Any] | None:
     if path is None:
         return None
     match candidate.take:
-        case "text":
+        case "text" | "list" | "lines":
             expr = path
         case "own" | "owns":
             expr = f"{path}/text()[normalize-space()][1]"
-        case "list":
-            expr = path
         case attribute:
             expr = f"{path}/@{attribute}"
     rule: dict[str, Any] = {"type": "xpath", "expr": expr.replace("./@", "@").replace("./text", "text")}
-    return {**rule, "many": True} if candidate.take == "list" else rule
+    if candidate.take in {"list", "lines"}:
+        rule["many"] = True
+    return {**rule, "join": "\n"} if candidate.take == "lines" else rule
 
 
 def _path(slot: Slot) -> str | None:
