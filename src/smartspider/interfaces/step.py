@@ -21,11 +21,13 @@ class PageContext(msgspec.Struct, frozen=True):
     fetched_at: float
     language: str | None = None
     """The language tag that the page declares, such as `de-AT`."""
+    charset: str = "utf-8"
+    """The charset of the queries of its links."""
 
 
 def page_context(page: Page, base: str) -> PageContext:
     """Return the context of the values of a page; `base` resolves its relative links."""
-    return PageContext(page.url, base, page.fetched_at, page.language)
+    return PageContext(page.url, base, page.fetched_at, page.language, page.link_charset)
 
 
 class StepFailed(Exception):

@@ -183,3 +183,20 @@ def test_items_do_not_disturb_links(read: Read) -> None:
     )
     assert hrefs(extraction) == ["/1", "/2"]
     assert extraction.items == [{"t": "one"}, {"t": "two"}]
+
+
+@pytest.mark.parametrize(
+    ("charset", "content_type", "href"),
+    [
+        ("gb18030", "text/html", "/中?q=%D6%D0"),
+        ("utf-8", "text/html", "/中?q=中"),
+        ("gb18030", None, "/中?q=%D6%D0"),
+    ],
+)
+def test_links_of_a_legacy_page_are_encoded_as_browsers_do(
+    read: Read, charset: str, content_type: str | None, href: str
+) -> None:
+    html = "<a href='/中?q=中'>1</a><a class=next href='?p=中'>2</a>".encode(charset)
+    found = read(html, follow=(follow("a"),), next_link="a.next", charset=charset, content_type=content_type)
+    assert href in hrefs(found)
+    assert hrefs(found)[0] == href.removeprefix("/中").replace("q=", "p=")

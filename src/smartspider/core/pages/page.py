@@ -41,6 +41,11 @@ class Page(msgspec.Struct, frozen=True):
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
+    def link_charset(self) -> str:
+        """The charset of the queries of its links: its own for markup, else UTF-8."""
+        return "utf-8" if self.media_type.endswith("json") else self.charset
+
+    @property
     def language(self) -> str | None:
         """The language tag that the page declares, such as `de-AT`: `<html lang>`, else Content-Language."""
         found = _LANGUAGE.search(self.body, 0, _HEAD_BYTES)

@@ -9,6 +9,7 @@ import msgspec
 
 from smartspider.core.pages.extraction import LINKS_OVERFLOW, Item, Link
 from smartspider.core.pages.rules import FollowRule, PagePlan
+from smartspider.core.requests.query_encoding import encode_query
 from smartspider.extract.fields.scopes import PAGE, PageScope, ScopeKind, SearchScope
 from smartspider.extract.links.follows import ExtractedLinks, FoundLink, make_links
 from smartspider.extract.links.link_limit import LINK_NOFOLLOW, PAGE_NOFOLLOW, within_limit
@@ -111,6 +112,8 @@ class PageLinks:
             links = within_limit(links, self._max_links)
         if document.has_invalid:
             links = [msgspec.structs.replace(link, href=clean(link.href)[0]) for link in links]
+        if not document.page.charset.startswith("utf"):
+            links = _in_charset(links, document.page.link_charset)
         is_nofollow = plan.obeys_nofollow and directives_of(document).is_nofollow
         return ExtractedLinks(links, dropped, carries_dropped, PAGE_NOFOLLOW if is_nofollow else None)
 
@@ -140,6 +143,14 @@ class PageLinks:
             return []
         href = self._next_link.first(page)
         return [] if href is None else [Link(href, plan.name, document.request.priority, is_pagination=True)]
+
+
+def _in_charset(links: list[Link], charset: str) -> list[Link]:
+    """Return the links of a page in a legacy charset, encoded as browsers do."""
+    return [
+        link if link.href.isascii() else msgspec.structs.replace(link, href=encode_query(link.href, charset))
+        for link in links
+    ]
 
 
 def _followed(links: Sequence[Link]) -> int:

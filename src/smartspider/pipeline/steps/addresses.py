@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from smartspider.core.requests.query_encoding import encode_query
 from smartspider.core.requests.urls import normal_url
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
@@ -138,7 +139,8 @@ class UrlStep(Converter):
             raise StepFailed(f"is {type_name(value)}, not a URL")
         if not value or len(value) > _LONGEST_URL or value.isspace():
             raise StepFailed("is not a URL")
-        normal = normal_url(value, context.base, keeps_fragment=self._keeps_fragment)
+        link = encode_query(value, context.charset)
+        normal = normal_url(link, context.base, keeps_fragment=self._keeps_fragment)
         if normal is None:
             raise StepFailed("is not an http(s) URL")
         return normal
