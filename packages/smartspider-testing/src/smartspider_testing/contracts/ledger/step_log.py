@@ -129,7 +129,7 @@ class StepLogContract(BackendContract):
         """RunStore 7: a step by its name in the task or by what it uses."""
         changes = [
             ValueChange(0, "pipeline[0] trim", "name", " a", "a"),
-            ValueChange(0, "pipeline[1] number", "price", "1,5", 1.5),
+            ValueChange(0, "pipeline[1] number", "price", "1,5", 1.5, "unsure: é"),
             ValueChange(1, "pipeline[1] number", "old_price", "x", None),
             ValueChange(1, "fields.price.steps[0] number", "price", "2", 2),
         ]
@@ -139,6 +139,7 @@ class StepLogContract(BackendContract):
             (change.item, change.step, change.field) for change in changes
         ]
         assert (everything[1].before, everything[1].after, everything[2].after) == (b'"1,5"', b"1.5", b"null")
+        assert [change.note for change in everything] == ["", "unsure: é", "", ""]
         assert {change.url for change in everything} == {f"http://{HOST}/one"}
 
         async def asked(**choice: Any) -> list[int]:
@@ -157,9 +158,9 @@ class StepLogContract(BackendContract):
         worker = await backend.frontier.join(WorkerRegistration("w"))
         leases = await take(backend, worker, run)
         counts = [
-            {"a": StepCount(1, 2, 3, 4), "b": StepCount(5)},
-            {"a": StepCount(10, 20, 30, 40)},
-            {"a": StepCount(100, 200, 300, 400), "c": StepCount(0, 1)},
+            {"a": StepCount(1, 2, 3, 4, 5), "b": StepCount(5)},
+            {"a": StepCount(10, 20, 30, 40, 50)},
+            {"a": StepCount(100, 200, 300, 400, 500), "c": StepCount(0, 1)},
         ]
         pages = [
             Settlement(lease, Close("done", counts=count))
@@ -168,7 +169,7 @@ class StepLogContract(BackendContract):
         await settle(backend, *pages[:2])
         await settle(backend, *pages)
         assert await backend.store.step_counts(run.id) == {
-            "a": StepCount(111, 222, 333, 444),
+            "a": StepCount(111, 222, 333, 444, 555),
             "b": StepCount(5),
             "c": StepCount(0, 1),
         }
