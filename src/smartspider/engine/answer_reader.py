@@ -20,6 +20,7 @@ from smartspider.core.pages.rules import DateCutoff
 from smartspider.core.requests.recrawl import PageVersion, page_version
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
+from smartspider.core.requests.request_headers import only_content, without_content
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader
@@ -59,11 +60,12 @@ class AnswerReader:
             target = redirect_target(page)
             return Reading(page, None if target is None else self._redirect(page, request, target))
         landed = self._landed(page, request)
-        extraction = self._extractor.extract(page, request)
+        sent = as_sent(page, request)
+        extraction = self._extractor.extract(page, sent)
         if self._pipeline is not None:
             extraction = self._pipeline.process(extraction, page)
         self._publish_losses(extraction, request)
-        found = self._find_children(page, request, extraction)
+        found = self._find_children(page, sent, extraction)
         keys_of = self._plan.items.keys_of
         close = Close(
             "done" if landed is None else "redirect",
@@ -110,7 +112,9 @@ class AnswerReader:
         """Return the request at the end of redirects on one host, unless it is the same request."""
         if not page.hops:
             return None
-        landed = self._redirected(request, page.url, Extras(meta=request.extras.meta))
+        sent = as_sent(page, request).extras
+        extras = Extras(sent.method, body=sent.body, meta=sent.meta)
+        landed = self._redirected(request, page.url, extras)
         return landed if landed.fingerprint != request.fingerprint else None
 
     def _redirect(self, page: Page, request: Request, target: str) -> Close:
@@ -122,9 +126,11 @@ class AnswerReader:
         hops = int(request.extras.meta.get("redirects", 0)) + 1
         if hops > self._plan.fetch.max_redirects:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
-        extras = Extras(meta={**request.extras.meta, "redirects": hops})
+        own = request.extras
+        extras = Extras(meta={**own.meta, "redirects": hops})
         if page.status in (307, 308):
-            extras = msgspec.structs.replace(extras, method=request.extras.method, body=request.extras.body)
+            headers = only_content(own.headers)
+            extras = msgspec.structs.replace(extras, method=own.method, headers=headers, body=own.body)
         child = self._redirected(request, target, extras)
         return Close("redirect", f"to {child.url}", page.status, children=[child])
 
@@ -142,6 +148,16 @@ class AnswerReader:
 
 
 _encode = msgspec.json.Encoder().encode
+
+
+def as_sent(page: Page, request: Request) -> Request:
+    """Return the request as the page at the end of its redirects was requested: a form that was sent before
+    a redirect is not sent again.
+    """
+    if not page.became_get:
+        return request
+    extras = Extras(headers=without_content(request.extras.headers), meta=request.extras.meta)
+    return msgspec.structs.replace(request, extras=extras)
 
 
 def is_unchanged(page: Page, request: Request) -> bool:

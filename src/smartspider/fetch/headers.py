@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from zlib import crc32
 
 import msgspec
@@ -9,15 +10,19 @@ import msgspec
 from smartspider import __version__
 from smartspider.core.pages.page import ROBOTS_TOKEN, Page
 from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
-from smartspider.core.requests.urls import host_of
+from smartspider.core.requests.request_headers import (
+    Headers,
+    has_credentials,
+    trusted_origins,
+    without_credentials,
+)
+from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.decompression import ACCEPT_ENCODING
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,*/*;q=0.8"
 _LANGUAGE = "en,*;q=0.5"
-
-Headers = tuple[tuple[str, str], ...]
 
 
 def user_agent(contact: str | None = None) -> str:
@@ -27,16 +32,33 @@ def user_agent(contact: str | None = None) -> str:
 
 
 class HeaderPlan:
-    """The headers of a run. A host always sees the same user agent."""
+    """The headers of a run. A host always sees the same user agent.
 
-    def __init__(self, plan: FetchPlan, contact: str | None = None) -> None:
+    Credentials among the task's headers go to the origins of `entries` only; None: to every origin.
+    """
+
+    def __init__(
+        self, plan: FetchPlan, contact: str | None = None, *, entries: Iterable[str] | None = None
+    ) -> None:
         self._agents = plan.user_agents or (user_agent(contact),)
-        self._extras = {agent: Extras(headers=_merged(_own(agent), plan.headers)) for agent in self._agents}
-        self._only = self._extras[self._agents[0]] if len(self._agents) == 1 else None
+        self._extras = self._all_extras(plan.headers)
+        self._open_extras = self._all_extras(without_credentials(plan.headers))
+        """Without credentials."""
+        self._origins: frozenset[str] | None = None
+        if entries is not None and has_credentials(plan.headers):
+            self._origins = frozenset(origin for url in entries for origin in trusted_origins(url))
+        is_one = len(self._agents) == 1 and self._origins is None
+        self._only = self._extras[self._agents[0]] if is_one else None
+
+    def _all_extras(self, headers: Headers) -> dict[str, Extras]:
+        return {agent: Extras(headers=_merged(_own(agent), headers)) for agent in self._agents}
 
     def page_extras(self, url: str) -> Extras:
         """Return the extras of an ordinary page: headers only."""
-        return self._only or self._extras[self.agent_of(host_of(url))]
+        if self._only is not None:
+            return self._only
+        is_trusted = self._origins is None or origin_of(url) in self._origins
+        return (self._extras if is_trusted else self._open_extras)[self.agent_of(host_of(url))]
 
     def robots_extras(self, host: str) -> Extras:
         """Return the extras of a robots.txt request, without the task's own headers."""

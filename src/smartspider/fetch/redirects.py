@@ -10,14 +10,12 @@ from smartspider.core.errors import TooManyRedirects
 from smartspider.core.pages.page import REDIRECTS, Page, redirect_target
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request
+from smartspider.core.requests.request_headers import trusted_origins, without_content, without_credentials
 from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
 MAX_REVISITS = 2
 """Cookie walls redirect a client back to the same page once or twice; more is a loop."""
-
-_SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
-
 
 Refuse = Callable[[str, Request], Refusal | None]
 """Returns why a redirect to a URL is refused, or None."""
@@ -36,11 +34,11 @@ class RedirectLayer:
         self._refuse = refuse
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
-        """Return the page at the end of the redirects, with `hops` set."""
+        """Return the page at the end of the redirects, with `hops` and `became_get` set."""
         page = await self._inner.fetch(request, permit)
         if page.status not in REDIRECTS:
             return page
-        host = host_of(request.url)
+        host, method = host_of(request.url), request.extras.method
         hops: list[str] = []
         visits = {(request.extras.method, request.url): 1}
         while (target := redirect_target(page)) is not None and host_of(target) == host:
@@ -55,7 +53,7 @@ class RedirectLayer:
             if visits[visit] > 1 + MAX_REVISITS:
                 raise TooManyRedirects(f"{hops[0]} redirects in a loop through {target}")
             page = await self._inner.fetch(request, permit.another(host))
-        return msgspec.structs.replace(page, hops=tuple(hops))
+        return msgspec.structs.replace(page, hops=tuple(hops), became_get=request.extras.method != method)
 
 
 def _hop(request: Request, target: str, status: int) -> Request:
@@ -73,14 +71,7 @@ def _hop(request: Request, target: str, status: int) -> Request:
         status in {301, 302} and extras.method == "POST"
     )
     if becomes_get and extras.method != "GET":
-        kept = _without_content_headers(extras.headers)
-        extras = Extras(headers=kept, meta=extras.meta)
-    if origin_of(target) != origin_of(request.url):
-        kept = tuple(header for header in extras.headers if header[0].lower() not in _SECRET_HEADERS)
-        extras = msgspec.structs.replace(extras, headers=kept)
+        extras = Extras(headers=without_content(extras.headers), meta=extras.meta)
+    if origin_of(target) not in trusted_origins(request.url):
+        extras = msgspec.structs.replace(extras, headers=without_credentials(extras.headers))
     return msgspec.structs.replace(request, url=target, extras=extras)
-
-
-def _without_content_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Remove headers that describe a body, which a GET does not have."""
-    return tuple(header for header in headers if not header[0].lower().startswith(("content-", "transfer-")))

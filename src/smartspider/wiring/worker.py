@@ -89,7 +89,8 @@ class JobFactory(msgspec.Struct, frozen=True):
         new_transport = resolve(TRANSPORT, plan.fetch.mode)
         context = TransportContext(clock, policy, choose_proxy(settings))
         async with new_transport(plan.fetch, context) as transport:
-            headers = HeaderPlan(plan.fetch, settings.contact or None)
+            entries = (entry.url for entry in plan.entries)
+            headers = HeaderPlan(plan.fetch, settings.contact or None, entries=entries)
             robots = None
             if plan.politeness.obey_robots:
                 robots = build_robots(

@@ -27,8 +27,8 @@ ITEMS: list[Item] = [{"name": "x"}]
 class Reads:
     """An extractor that gives what the test laid down, and notes for which request."""
 
-    def __init__(self, *hrefs: str, **more: Any) -> None:
-        self._links = [Link(href, "default") for href in hrefs]
+    def __init__(self, *hrefs: str, is_pagination: bool = False, **more: Any) -> None:
+        self._links = [Link(href, "default", is_pagination=is_pagination) for href in hrefs]
         self._more = more
         self.requests: list[Request] = []
 
@@ -153,7 +153,7 @@ def test_a_redirect_of_an_entry_stays_in_the_domains_a_task_names() -> None:
 
 def test_a_redirect_that_robots_forbid_is_refused() -> None:
     close = Desk(forbidden="/there").close(moved("/there"))
-    assert close.reason.endswith("robots: disallowed")
+    assert close.reason.endswith("robots.txt disallows it")
 
 
 def test_a_redirect_that_keeps_the_method_keeps_it_on_another_host() -> None:
@@ -161,6 +161,37 @@ def test_a_redirect_that_keeps_the_method_keeps_it_on_another_host() -> None:
     request = make_request(URL, extras=Extras("POST", (("cookie", "b"),), b"x"))
     close = desk.close(page(status=307, location="http://o.example/x"), request)
     assert close.children[0].extras == Extras("POST", (), b"x", {"redirects": 1})
+
+
+def test_a_body_that_goes_to_another_host_keeps_its_type_and_loses_its_credentials() -> None:
+    headers = (("Content-Type", "a/b"), ("Authorization", "secret"), ("X-Own", "1"))
+    asks = make_request(URL, extras=Extras("POST", headers, b"x"), is_entry=True)
+    close = Desk().close(page(status=308, location="http://o.example/x"), asks)
+    assert close.children[0].extras.headers == (("Content-Type", "a/b"),)
+
+
+def test_after_a_form_that_redirected_further_pages_are_asked_for_without_it() -> None:
+    headers = (("Content-Type", "a/b"), ("X-Own", "1"))
+    sent = make_request(URL, extras=Extras("POST", headers, b"user=me&password=x", {"k": 1}))
+    desk = Desk("?page=2", is_pagination=True)
+    landed = msgspec.structs.replace(page("http://h.example/list", hops=(URL,)), became_get=True)
+    close = desk.close(landed, sent)
+    extras = Extras("GET", (("X-Own", "1"),), None, {"k": 1})
+    assert desk.extractor.requests[0].extras == extras
+    assert [(child.url, child.extras) for child in close.children] == [
+        ("http://h.example/list?page=2", extras)
+    ]
+    assert close.landed is not None
+    assert (close.landed.url, close.landed.extras.method) == ("http://h.example/list", "GET")
+
+
+def test_after_a_redirect_that_keeps_the_form_further_pages_are_asked_for_with_it() -> None:
+    form = Extras("POST", (("Content-Type", "a/b"),), b"q=1")
+    desk = Desk("?page=2", is_pagination=True)
+    close = desk.close(page("http://h.example/list", hops=(URL,)), make_request(URL, extras=form))
+    assert close.children[0].extras == form
+    assert close.landed is not None
+    assert (close.landed.extras.method, close.landed.extras.body) == ("POST", b"q=1")
 
 
 def test_a_redirect_to_another_host_is_a_child_of_its_own() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from smartspider import __version__
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, user_agent
@@ -45,3 +47,23 @@ def test_robots_requests_carry_nothing_of_the_task() -> None:
     plan = HeaderPlan(FetchPlan(headers=(("Authorization", "secret"),)))
     assert "Authorization" not in dict(plan.robots_extras("h").headers)
     assert dict(plan.page_extras("http://h/").headers)["Authorization"] == "secret"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_trusted"),
+    [
+        ("http://h/a", True),
+        ("https://h/a", True),
+        ("http://h:8080/", False),
+        ("http://other/", False),
+        ("https://p:8443/", True),
+        ("http://p:8443/", False),
+        ("http://s/", False),
+    ],
+)
+def test_credentials_of_the_task_go_to_the_origins_of_its_entries(url: str, is_trusted: bool) -> None:
+    plan = FetchPlan(headers=(("Authorization", "x"), ("X-Api-Key", "y"), ("X-Other", "z")))
+    headers = HeaderPlan(plan, entries=["http://h/", "https://p:8443/list", "https://s/"])
+    sent = dict(headers.page_extras(url).headers)
+    assert ("Authorization" in sent) is ("X-Api-Key" in sent) is is_trusted
+    assert sent["X-Other"] == "z"

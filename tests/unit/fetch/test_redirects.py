@@ -93,14 +93,15 @@ async def test_methods_change_as_in_browsers(net: Any, status: str, method: str,
     pages = {"/a": net.http(b"", status, Location="/b"), "/b": net.http(b"")}
     async with net.site(pages) as site, net.stack() as fetcher:
         request = net.asks(f"{site.url}/a", method=method, body=body, headers=(("Content-Type", "text/x"),))
-        await fetcher.fetch(request, net.permit)
+        page = await fetcher.fetch(request, net.permit)
     last = site.seen[-1]
     assert (last.method, last.body) == (becomes, b"" if becomes in {"GET", "HEAD"} else b"abc")
+    assert page.became_get is (becomes != method)
     assert ("content-type" in last.headers) == (becomes != "GET")
 
 
 async def test_secrets_stay_with_their_origin(net: Any) -> None:
-    secrets = (("Authorization", "Bearer x"), ("Cookie", "a=1"), ("X-Other", "kept"))
+    secrets = (("Authorization", "Bearer x"), ("Cookie", "a=1"), ("X-Api-Key", "k"), ("X-Other", "kept"))
     async with net.site({"/b": net.http(b"other port")}) as other:
         pages = {
             "/same": net.http(b"", "302 F", Location="/b"),
@@ -113,6 +114,7 @@ async def test_secrets_stay_with_their_origin(net: Any) -> None:
     assert (kept["authorization"], kept["cookie"]) == ("Bearer x", "a=1")
     assert "authorization" not in dropped
     assert "cookie" not in dropped
+    assert "x-api-key" not in dropped
     assert dropped["x-other"] == "kept"
 
 

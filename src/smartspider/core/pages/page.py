@@ -29,6 +29,8 @@ class Page(msgspec.Struct, frozen=True):
     elapsed_s: float = 0.0
     hops: tuple[str, ...] = ()
     """The URLs that redirected here, the requested one first; empty without redirects."""
+    became_get: bool = False
+    """A redirect turned the request into a GET without its body."""
 
     @property
     def text(self) -> str:

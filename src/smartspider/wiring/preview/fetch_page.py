@@ -110,7 +110,7 @@ def check_url(url: str) -> str:
 async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPlan()) -> Page:
     """Fetch a URL and follow redirects."""
     normal = check_url(url)
-    headers = HeaderPlan(plan, context.settings.contact or None)
+    headers = HeaderPlan(plan, context.settings.contact or None, entries=[normal])
     request = make_request(normal)
     transport_context = TransportContext(context.clock, context.policy, choose_proxy(context.settings))
     async with resolve(TRANSPORT, plan.mode)(plan, transport_context) as transport:
