@@ -35,9 +35,11 @@ class CheckedTask(msgspec.Struct, frozen=True):
 def check_task(task: Task) -> CheckedTask:
     """Compile all rules and steps of a task; raise `TaskInvalid` with every problem."""
     missing = find_missing(task)
-    if not missing:
-        compile_plan(compile_task(task))
-    return CheckedTask(task_spec(task), missing, find_cautions(task))
+    if missing:
+        return CheckedTask(task_spec(task), missing, find_cautions(task))
+    plan = compile_task(task)
+    compile_plan(plan)
+    return CheckedTask(TaskSpec(plan.name, plan.spec, plan.spec_hash), [], find_cautions(task))
 
 
 async def check_document(document: object) -> CheckedTask:

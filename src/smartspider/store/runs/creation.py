@@ -46,7 +46,7 @@ def create_run(
         SQL.add_run,
         (
             *(pinned.task_id, pinned.number),
-            *(plan.name, plan.spec, plan.spec_hash, now, plan.weight, plan.concurrency, polite.spacing_s),
+            *(plan.name, plan.spec_hash, now, plan.weight, plan.concurrency, polite.spacing_s),
             *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
             *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),
@@ -82,12 +82,13 @@ def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) ->
     memory = recrawl.open_memory(connection, run_id, plan, now)
     if memory is not None:
         distinct = [request for request, _ in memory.filter_due([(request, True) for request in distinct])]
-    host_ids = gates.find_hosts(connection, (request.host for request in distinct))
+    hosts = [request.host for request in distinct]
+    host_ids = gates.find_hosts(connection, hosts)
     records, entries = [], []
-    for url_id, request in enumerate(distinct, first_id(run_id) + 1):
-        host_id = host_ids[request.host]
+    for url_id, (request, host) in enumerate(zip(distinct, hosts, strict=True), first_id(run_id) + 1):
+        host_id = host_ids[host]
         records.append(children.url_record(children.NewRow(url_id, request), run_id, host_id, now))
-        entries.append(QueueEntry(url_id, host_id, -request.priority, request.host))
+        entries.append(QueueEntry(url_id, host_id, -request.priority, host))
     for start in range(0, len(records), ENTRY_BATCH):
         connection.executemany(children.SQL.add_url, records[start : start + ENTRY_BATCH])
     return entries

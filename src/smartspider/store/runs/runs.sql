@@ -1,15 +1,16 @@
 -- add_run: add a run
-INSERT INTO run (task_id, task_version, task_name, spec, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
+INSERT INTO run (task_id, task_version, task_name, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
     guard_pauses, policies, knobs, started_by, needs)
-VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
 
 -- seeds_added: count the entries
 UPDATE run SET total = ?, next_url = ? WHERE id = ?
 
 -- get_run: a run with its counters
-SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
+SELECT id, task_name, (SELECT spec FROM task_version WHERE task_id = run.task_id AND number = run.task_version), spec_hash, state,
+       reason, created_at, started_at, finished_at,
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,

@@ -1,5 +1,6 @@
 -- get_run: a run with its counters; requests in flight as last counted by the keeper
-SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
+SELECT id, task_name, (SELECT spec FROM task_version WHERE task_id = run.task_id AND number = run.task_version), spec_hash, state,
+       reason, created_at, started_at, finished_at,
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
@@ -7,7 +8,8 @@ SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, fi
 FROM run WHERE id = ?
 
 -- get_run__write: the same, locked
-SELECT id, task_name, spec, spec_hash, state, reason, created_at, started_at, finished_at,
+SELECT id, task_name, (SELECT spec FROM task_version WHERE task_id = run.task_id AND number = run.task_version), spec_hash, state,
+       reason, created_at, started_at, finished_at,
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,

@@ -40,7 +40,6 @@ CREATE TABLE run (
     task_id        bigint NOT NULL DEFAULT 0,
     task_version   bigint NOT NULL DEFAULT 0,
     task_name      text COLLATE "C" NOT NULL,
-    spec           bytea NOT NULL,
     spec_hash      text NOT NULL,
     state          text COLLATE "C" NOT NULL,
     reason         text NOT NULL DEFAULT '',

@@ -30,12 +30,11 @@ CREATE TABLE task_version (                             -- never changed
     PRIMARY KEY (task_id, number)
 );
 
-CREATE TABLE run (
+CREATE TABLE run (                                      -- small: every settle writes its row again
     id             INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice
     task_id        INTEGER NOT NULL DEFAULT 0,
     task_version   INTEGER NOT NULL DEFAULT 0,
     task_name      TEXT NOT NULL,
-    spec           BLOB NOT NULL,
     spec_hash      TEXT NOT NULL,
     state          TEXT NOT NULL,
     reason         TEXT NOT NULL DEFAULT '',
