@@ -69,7 +69,7 @@ def test_a_dry_run_shows_rows_coverage_and_links_and_keeps_nothing(workshop: Wor
     assert "page type item, read by lxml): 1 item" in shown.out, "the first page of each type comes early"
     assert f"next page  {site.url('/two')}" in shown.out
     assert "follows    /item/1, /item/2, /item/3" in shown.out
-    assert "skips      1 link (robots: disallowed): /closed" in shown.out
+    assert "skips      1 link (robots.txt disallows it): /closed" in shown.out
     assert "http://elsewhere.example/" in shown.out
     assert "1.5" in shown.out
     assert "never found" in shown.out

@@ -108,7 +108,7 @@ class LinksDropped(Event, frozen=True):
 class UrlsLeftOut(Event, frozen=True):
     """Links that became no request, or requests that were skipped, for the same reason."""
 
-    name: ClassVar[str] = "urls.left_out"
+    name: ClassVar[str] = "urls.omitted"
     level: ClassVar[str] = "debug"
     code: str
     """A code of `core/requests/refusal.py`."""

@@ -19,7 +19,7 @@ from smartspider.engine.link_keys import UNKEYED, LinkBase, LinkKey, link_bytes
 
 LINKS_BYTES = 32_000_000
 """Memory for remembered links: half of it for stored ones, the rest for links that were left out."""
-ROBOTS = Refusal("robots", "robots: disallowed")
+ROBOTS = Refusal("robots", "robots.txt disallows it")
 NOT_HTTP = Refusal("not_http", "not an http or https URL")
 RobotsCheck = Callable[[str], bool | None]
 """Returns whether robots.txt allows a URL; None if that robots.txt is not known yet."""

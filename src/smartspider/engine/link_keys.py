@@ -7,7 +7,7 @@ from smartspider.core.requests.request import NO_EXTRAS, Extras
 from smartspider.core.requests.urls import origin_of
 
 LinkKey = tuple[str, str, str]
-"""What the href is relative to, the href, and the page type."""
+"""The base of the href, the href, and the page type."""
 
 UNKEYED: LinkKey = ("", "", "")
 """The key of requests that are known by their fingerprint only."""

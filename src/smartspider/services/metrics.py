@@ -22,6 +22,7 @@ REFUSED = "smartspider_frontier_refused_total"
 DESCRIPTIONS = {
     "smartspider_pages_total": "Completed requests, by outcome and response status class",
     "smartspider_pages_buried_total": "Requests that failed permanently, by error type",
+    "smartspider_left_out_total": "Links and requests that were left out, by reason",
     "smartspider_fetch_seconds": "Duration of page fetches, excluding the wait for the rate limit",
     "smartspider_gate_wait_seconds": "Time that leased requests waited for the rate limit",
     "smartspider_fetch_retries_total": "Failed fetches that are retried, by error type",

@@ -17,7 +17,7 @@ class LeftOutExample(msgspec.Struct, frozen=True):
 
 
 class LeftOutView(msgspec.Struct, frozen=True):
-    """What a run left out for one reason. `reason` is stable and meant for programs."""
+    """The URLs that a run left out for one reason. `reason` is stable and meant for programs."""
 
     reason: RefusalCode
     is_next_page: bool

@@ -79,7 +79,7 @@ class TaskLook(msgspec.Struct, frozen=True):
     columns: list[str]
     coverage: list[FieldLook]
     left_out: list[LeftOutView]
-    """What the pages lead to and a crawl would leave out, next pages first."""
+    """URLs that the pages lead to and a crawl would leave out, next pages first."""
     missing_entries: list[str]
     missing_entry_count: int
     empty_fields: list[str]

@@ -100,7 +100,7 @@ class StatusView(RunView, frozen=True):
     distinct_error: float | None
     """The relative standard error of both estimates."""
     left_out: list[LeftOutView]
-    """What was left out, next pages first."""
+    """URLs that were left out by reason, next pages first."""
     missing_entries: list[str]
     """The first entry URLs that do not exist (404 or 410)."""
     missing_entry_count: int

@@ -35,6 +35,7 @@ HAPPENED = (
     events.LeasesReturned(1, 6, "w"),
     events.GuardTripped(1, "guard"),
     events.ValuesCleaned(1, "h", "http://h/", 7),
+    events.UrlsLeftOut(1, "robots", 3),
     events.UrlFilterCounted(0, "exact", 9, 1, 0, 0, 0, 0, 0),
     events.RunStarted(1, "task", is_resumed=False),
 )
@@ -91,6 +92,7 @@ async def test_what_workers_did_is_summed(api: Caller, services: Services) -> No
         "smartspider_leases_returned_total": 12.0,
         "smartspider_guards_tripped_total": 2.0,
         "smartspider_values_cleaned_total": 14.0,
+        "smartspider_left_out_total,reason=robots": 6.0,
         "smartspider_known_urls_total,layer=exact,outcome=hits": 18.0,
         "smartspider_runs,state=running": 1.0,
         "smartspider_requests_open,run_state=running": 1.0,

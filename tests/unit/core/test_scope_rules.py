@@ -13,7 +13,7 @@ DOMAINS = UrlScope(hosts=frozenset({"shop.example"}), domains=frozenset({"good.e
 
 def refusal(scope: UrlScope, url: str, parent: str | None = None) -> tuple[str, str] | None:
     found = scope.refusal(url, url.split("/")[2], parent)
-    return found and (found.code, found.detail)
+    return None if found is None else (found.code, found.detail)
 
 
 def test_by_default_only_the_hosts_of_the_entries_are_inside() -> None:

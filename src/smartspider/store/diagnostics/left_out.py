@@ -1,4 +1,4 @@
-"""What a run left out, by reason. All functions run inside a transaction."""
+"""Read what a run left out, by reason. All functions run inside a transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LeftOutRecord(msgspec.Struct, frozen=True):
 
 
 class LeftOutReason(msgspec.Struct, frozen=True):
-    """What a run left out for one reason. `is_cut`: at least so many."""
+    """The URLs that a run left out for one reason. `is_cut`: at least so many."""
 
     code: RefusalCode
     is_next_page: bool
@@ -37,7 +37,7 @@ class LeftOutReason(msgspec.Struct, frozen=True):
 
 
 class LeftOutReport(msgspec.Struct, frozen=True):
-    """What a run left out: next pages first, then by count. And what is missing in its rows and entries."""
+    """The URLs that a run left out by reason, next pages first, and what its rows and entries lack."""
 
     reasons: list[LeftOutReason] = []
     missing_entries: list[str] = []
@@ -48,7 +48,7 @@ class LeftOutReport(msgspec.Struct, frozen=True):
 
     @property
     def is_cut(self) -> bool:
-        """Whether more links were left out than are stored."""
+        """True if more links were left out than are stored."""
         return any(reason.is_cut for reason in self.reasons)
 
 

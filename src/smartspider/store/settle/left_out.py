@@ -1,4 +1,4 @@
-"""What a settle leaves out: links that become no request, and requests that are skipped."""
+"""Leave out links that become no request, and count them with requests that are skipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ReasonKey = tuple[RefusalCode, bool]
 
 
 class ReasonCount(msgspec.Struct):
-    """What a run left out for one reason: links without a row, and skipped requests."""
+    """The links and the skipped requests that a run left out for one reason."""
 
     links: int = 0
     requests: int = 0
@@ -42,7 +42,7 @@ class LeftOutCounts:
         self._loaded: dict[ReasonKey, ReasonCount] | None = None
         self._changed: set[ReasonKey] = set()
         self.added: Counter[str] = Counter()
-        """What was left out since it was opened, by code."""
+        """The URLs left out since it was opened, by code."""
 
     def room(self, key: ReasonKey) -> int:
         """Return how many more links may be stored for a reason."""

@@ -64,7 +64,7 @@ async def counts(backend: Backend, run: Run) -> dict[tuple[str, bool], int]:
     """Return what a run left out, by reason, after a check that everything agrees."""
     assert await backend.store.fsck() == []
     report = await backend.insight.left_out(run.id)
-    found = {(one.code, one.is_next_page): one.count for one in report.reasons}
+    found: dict[tuple[str, bool], int] = {(one.code, one.is_next_page): one.count for one in report.reasons}
     counters = (await backend.store.get_run(run.id)).counters
     assert sum(found.values()) == counters.skipped + counters.left_out
     assert counters.seen == counters.ended + counters.open + sum(found.values())
@@ -72,7 +72,7 @@ async def counts(backend: Backend, run: Run) -> dict[tuple[str, bool], int]:
 
 
 class LeftOutContract(BackendContract):
-    """What a run leaves out is stored and counted once, with its reason."""
+    """A run stores and counts what it leaves out once, with its reason."""
 
     @pytest.fixture
     async def worker(self, backend: Backend) -> int:
