@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 CHINESE_LABELS = {
     "价格": "price", "售价": "price", "单价": "unit_price", "总价": "total_price", "标题": "title",
     "题目": "title", "名称": "name", "姓名": "name", "作者": "author", "发布者": "author",
@@ -48,11 +50,16 @@ NAVIGATION_WORDS = frozenset(
     (
         "breadcrumb breadcrumbs calendar carousel consent cookie cookies copyright crumb crumbs facet "
         "facets filter filters foot footer lang langs language languages login menu nav navbar navigation "
-        "newsletter pager pages pagination paging pg share sharing shortcut sitemap social submenu tabs "
-        "tagcloud toolbar topbar"
+        "newsletter offcanvas drawer masthead pager pages pagination paging pg share sharing shortcut sitemap "
+        "social submenu tabs tagcloud toolbar topbar"
     ).split()
 )
 """Parts of a page without lists of their own: menus, filters, pagers."""
+
+def is_navigation(words: Iterable[str]) -> bool:
+    """Return True if words of class names call something navigation."""
+    return any(word in NAVIGATION_WORDS or "menu" in word or word.startswith("nav") for word in words)
+
 
 SIDEBAR_WORDS = frozenset(
     (

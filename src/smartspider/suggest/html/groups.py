@@ -42,7 +42,10 @@ def find_groups(tree: Tree) -> list[ElementGroup]:
     """Return groups of two or more elements, by the amount of their content."""
     places = PlaceMap(tree)
     tables = find_headed_tables(tree)
-    in_tables = {row.order for one in tables for row in tree.inside(one.table) if row.tag == "tr"}
+    in_tables = {
+        row.order for some in same_headers(tables) if sum(len(one.rows) for one in some) > 1
+        for one in some for row in tree.inside(one.table) if row.tag == "tr"
+    }  # fmt: skip
     seen: set[tuple[str, tuple[int, ...]]] = set()
     weighed: list[tuple[float, ElementGroup]] = []
     for items in [*_repeated(tree), *find_spans(tree)]:
@@ -55,6 +58,8 @@ def find_groups(tree: Tree) -> list[ElementGroup]:
     for some in same_headers(tables):
         for alike in [some] if len(some) == 1 else [some, [max(some, key=lambda one: len(one.rows))]]:
             rows = [row for one in alike for row in one.rows]
+            if len(rows) < 2:
+                continue
             group = ElementGroup(rows, places.weight(rows), tuple(alike))
             weighed.append((sum(map(_content, rows)) * group.place, group))
     weighed.sort(key=lambda one: -one[0])

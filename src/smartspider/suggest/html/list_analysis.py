@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 
 from smartspider.suggest.html.candidate_field import CandidateField
-from smartspider.suggest.html.class_names import is_stable
+from smartspider.suggest.html.class_names import is_stable, split_words
 from smartspider.suggest.html.fields import find_fields
 from smartspider.suggest.html.groups import ElementGroup
 from smartspider.suggest.html.scoring import ListFeatures, field_weight, list_features
@@ -18,9 +18,16 @@ MAX_REFINED = 1500
 """The most items of a list that are checked one by one for outliers."""
 _TITLE = 2.0
 """The weight of a title with its link."""
+_TEXT = 1.05
+"""The weight of one text."""
 _RECORD = 1.5
 """The weight of the least that is more than a text."""
 _USUAL = 0.8
+_LABELS = 0.4
+_LEAST_LABELS = 8
+_LONGEST_LABEL = 40
+_TURNS = frozenset(("alt", "odd", "even", "alternate", "alternating"))
+"""Words for every second row."""
 _GROUP_PENALTY = 0.25
 _PART_PENALTY = 0.6
 
@@ -71,9 +78,18 @@ def analyze(tree: Tree, group: ElementGroup) -> ListAnalysis | None:
     if not candidates:
         return None
     share = _content_share(tree, group.items)
-    place = group.place * (0.7 + 0.3 * _coherence(sample))
+    place = group.place * (0.7 + 0.3 * _coherence(sample)) * (_LABELS if _has_labels(candidates) else 1.0)
     features = list_features(candidates, len(group.items), place, share)
     return ListAnalysis(group, slots, candidates, features)
+
+
+def _has_labels(candidates: list[CandidateField]) -> bool:
+    """Return True for labels with values: the first text comes again and again, the second does not."""
+    texts = [candidate.found for candidate in candidates if candidate.is_text]
+    if len(texts) != 2 or len(texts[0]) < _LEAST_LABELS:
+        return False
+    first, second = (len(set(found)) / len(found) for found in texts)
+    return first < 0.4 and second > 1.5 * first and max(map(len, texts[0])) <= _LONGEST_LABEL
 
 
 def refine(tree: Tree, analysis: ListAnalysis) -> ListAnalysis:
@@ -152,9 +168,16 @@ def demote_parts(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 and len(inner.group.items) >= 0.8 * len(outer.group.items)
                 and share_inside(inner.group, outer.group) >= 0.9
                 and _share_holding(outer.group, inner.group) >= 0.8
-                and _content_share(tree, inner.group.items) < 0.7 * _content_share(tree, outer.group.items)
+                and _is_less(tree, inner, outer)
             ):
                 inner.penalty = min(inner.penalty, _PART_PENALTY)
+
+
+def _is_less(tree: Tree, inner: ListAnalysis, outer: ListAnalysis) -> bool:
+    """Return True if a list inside another lacks much of its text, or is one text where the other has more."""
+    if _content_share(tree, inner.group.items) < 0.7 * _content_share(tree, outer.group.items):
+        return True
+    return inner.worth <= _TEXT and outer.worth > 1.4 * inner.worth
 
 
 def _share_holding(group: ElementGroup, other: ElementGroup) -> float:
@@ -171,7 +194,10 @@ def _is_made_of(tree: Tree, outer: ListAnalysis, inner: ListAnalysis) -> bool:
 
 def _is_alike(items: list[Element]) -> bool:
     """Return True if most elements have the same class names: parts of one item have different ones."""
-    looks = Counter(tuple(filter(is_stable, item.classes)) for item in items)
+    looks = Counter(
+        frozenset(word for name in item.classes if is_stable(name) for word in split_words(name)) - _TURNS
+        for item in items
+    )
     return looks.most_common(1)[0][1] >= 0.8 * len(items)
 
 

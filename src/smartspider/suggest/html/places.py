@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.tree import Element, Tree
-from smartspider.suggest.vocabulary import NAVIGATION_WORDS, SIDEBAR_WORDS
+from smartspider.suggest.vocabulary import SIDEBAR_WORDS, is_navigation
 
 _AWAY_TAGS = frozenset(("nav", "footer", "menu"))
 _AWAY_ROLES = frozenset(
@@ -42,7 +42,7 @@ class PlaceMap:
         if element.tag == "aside":
             return MARGIN
         words = _words(element)
-        weight = NAVIGATION if words & NAVIGATION_WORDS else MARGIN if words & SIDEBAR_WORDS else 1.0
+        weight = NAVIGATION if is_navigation(words) else MARGIN if words & SIDEBAR_WORDS else 1.0
         return 1.0 if weight < 1 and self._is_most(element) else weight
 
     def _is_most(self, element: Element) -> bool:

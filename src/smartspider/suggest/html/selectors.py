@@ -1,13 +1,14 @@
 """Build stable selectors and verify them on the page.
 
-Meaningful names come first (itemprop, data attributes, class words), then tags and structure; generated
-class names come last. An item is never selected by its position.
+Meaningful names come first (itemprop, data attributes, class words), then tags and structure, then generated
+class names. An item is never selected by its position; what contains the items is, if nothing else does.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 
 from selectolax.lexbor import LexborNode, SelectolaxError
 
@@ -134,6 +135,37 @@ class ItemSelectors:
         yield from generated
         for place in parents:
             yield from (f"{place} > {name}" for name in generated)
+        yield from _by_container(items, [*names, *generated, plain])
+
+
+def _by_container(items: list[Element], names: list[str]) -> Iterator[str]:
+    """Yield selectors by the position of what contains all items, and by the number of their children."""
+    above = items[0].parent
+    while above is not None and not above.order < items[-1].order < above.end:
+        above = above.parent
+    if above is None:
+        return
+    count = min(len(item.children) for item in items)
+    shape = f":has(> :nth-child({count}))" if count > 1 else ""
+    between = [one.tag for one in takewhile(lambda one: one is not above, items[0].ancestors())]
+    for place in (_position_path(above), ""):
+        path = " > ".join(filter(None, [place, *reversed(between)]))
+        for name in names:
+            yield f"{path} > {name}" if path else name
+            yield f"{path} > {name}{shape}" if path else f"{name}{shape}"
+
+
+def _position_path(element: Element) -> str:
+    """Return the path of an element from the nearest id or the body, by positions."""
+    steps: list[str] = []
+    for one in (element, *element.ancestors()):
+        identity = next(_id_of(one), None)
+        if identity is not None or one.tag in {"body", "html"}:
+            steps.append(identity or one.tag)
+            break
+        same = [other for other in one.parent.children if other.tag == one.tag] if one.parent else [one]
+        steps.append(one.tag if len(same) == 1 else f"{one.tag}:nth-of-type({same.index(one) + 1})")
+    return " > ".join(reversed(steps))
 
 
 def _shared(items: list[Element], of: Callable[[Element], Iterable[str]]) -> list[str]:

@@ -18,8 +18,11 @@ MAX_LEVELS = 24
 MAX_CHILDREN = 300
 MAX_SLOTS = 400
 SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "form", "input"))
-LABEL_TAGS = frozenset(("dt", "th"))
-LABEL_WORDS = frozenset(("label", "key", "term", "caption", "name", "attr", "property", "lbl", "k"))
+LABEL_TAGS = frozenset(("dt", "th", "label"))
+LABEL_WORDS = frozenset(
+    ("label", "key", "term", "caption", "name", "attr", "property", "lbl", "k", "bold", "strong", "heading")
+)
+_LABEL_HOLDERS = frozenset(("span", "b", "strong", "div", "em", "label", "i", "small", "p"))
 _LABEL_LENGTH = 40
 _MANY = 4
 
@@ -216,6 +219,6 @@ def _is_labelish(tree: Tree, element: Element) -> bool:
         return False
     if element.tag in LABEL_TAGS or text[-1] in ":\uff1a":
         return True
-    return any(LABEL_WORDS.intersection(split_words(name)) for name in element.classes) and element.tag in {
-        "span", "b", "strong", "div", "em", "label", "i", "small", "p",
-    }  # fmt: skip
+    return element.tag in _LABEL_HOLDERS and any(
+        LABEL_WORDS.intersection(split_words(name)) for name in element.classes
+    )

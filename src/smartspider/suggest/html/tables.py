@@ -28,7 +28,7 @@ class HeadedTable:
 
 
 def find_headed_tables(tree: Tree) -> list[HeadedTable]:
-    """Return the tables of a page that have a header and two or more rows."""
+    """Return the tables of a page that have a header and rows."""
     rows: dict[int, list[Element]] = defaultdict(list)
     tables: dict[int, Element] = {}
     for element in tree.elements:
@@ -90,14 +90,14 @@ def _read(tree: Tree, table: Element, rows: list[Element]) -> HeadedTable | None
     ]
     full = [row for row in body if len(row.children) == len(names)]
     has_spans = any(_span(cell, "rowspan") > 1 for row in body for cell in row.children)
-    if len(full) < 2 or 2 * len(full) < len(body) - sum(len(row.children) == 1 for row in body):
+    if not full or 2 * len(full) < len(body) - sum(len(row.children) == 1 for row in body):
         return None
     return HeadedTable(table, names, full, has_spans=has_spans)
 
 
 def _head_rows(tree: Tree, rows: list[Element]) -> list[Element]:
     """Return the header rows: in `thead`, all `th`, or bold and short."""
-    if len(rows) < 3:
+    if len(rows) < 2:
         return []
     heads = [row for row in rows if row.parent is not None and row.parent.tag == "thead"]
     if heads:
@@ -108,7 +108,7 @@ def _head_rows(tree: Tree, rows: list[Element]) -> list[Element]:
         heads.append(row)
     if heads and (len(heads) > 1 or len(heads[0].children) > 1):
         return heads
-    return [rows[0]] if _is_bold(tree, rows[0]) else []
+    return [rows[0]] if len(rows) > 2 and _is_bold(tree, rows[0]) else []
 
 
 def _is_bold(tree: Tree, row: Element) -> bool:
