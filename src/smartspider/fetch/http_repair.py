@@ -18,9 +18,9 @@ _SLOP_BYTES = 8
 _TLS_BEGIN = (b"\x15\x03", b"\x16\x03")
 _HEAD_END = re.compile(rb"\n\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
-_PROTOCOL = re.compile(rb"http|icy ", re.IGNORECASE)
+_PROTOCOL = re.compile(rb"http", re.IGNORECASE)
 _STATUS_LINE = re.compile(
-    rb"(?:http|icy)(?:[ \t]*/[ \t]*(\d+)(?:\.(\d+))?)?(?:[ \t]+(\d+(?![^ \t]))?(.*))?",
+    rb"http(?:[ \t]*/[ \t]*(\d+)(?:\.(\d+))?)?(?:[ \t]+(\d+(?![^ \t]))?(.*))?",
     re.IGNORECASE | re.DOTALL,
 )
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
