@@ -72,7 +72,7 @@ def test_json_numbers_and_carried_values_keep_their_types_in_every_file(workshop
     }
     with written_site(workshop.folder, routes={"/": [{"body": CARDS}], **details}) as site:
         workshop.write(a_task(site.url()))
-        workshop.crawl("-o", "rows.parquet", "-o", "rows.sqlite", "-o", "rows.xlsx").expect(0)
+        crawled = workshop.crawl("-o", "rows.parquet", "-o", "rows.sqlite", "-o", "rows.xlsx").expect(0)
         noted = workshop.run("results", "cleaning", "--field", "rating").out
     day = datetime(2015, 8, 5, tzinfo=UTC)
     expected = [
@@ -98,5 +98,7 @@ def test_json_numbers_and_carried_values_keep_their_types_in_every_file(workshop
     with closing(openpyxl.load_workbook(workshop.folder / "rows.xlsx")) as book:
         _, *cells = book.active.iter_rows(values_only=True)
     assert sorted(cells) == [(*row[:4], day.replace(tzinfo=None)) for row in expected]
+    assert "note: fields.rating.steps[0] number: 3 of 3 values can be read in two ways" in crawled.err
+    assert "fields.price" not in crawled.err
     assert "4.125" in noted
     assert "unsure" in noted

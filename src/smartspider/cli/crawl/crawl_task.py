@@ -100,7 +100,8 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
         politeness = await report.politeness_lines(folder.store, run, plan)
         failures = await report.failure_lines(folder, run)
         left_out, left_out_lines = await report.read_left_out(folder, run)
-    notes = [f"note: {note}" for note in (*written.notes, *_empty_run_notes(run, options))]
+        unsure = await report.unsure_lines(folder.store, run)
+    notes = [f"note: {note}" for note in (*written.notes, *_empty_run_notes(run, options))] + unsure
     if options.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     end = report.end_lines(run, duration_s, written.files)

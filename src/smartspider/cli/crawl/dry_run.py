@@ -62,9 +62,7 @@ def _print_page(page: PreviewedPage) -> None:
             text = f"{steps.emptied} of {steps.seen} not parsed, {steps.rejected} rejected"
             print_line(f"  step       {name}: {text}")
         if steps.unsure:
-            text = (
-                f"{steps.unsure} of {steps.seen} can be read in two ways; set 'locale', or see 'cleaning_log'"
-            )
+            text = f"{steps.unsure} of {steps.seen} can be read in two ways; set 'locale' of the step"
             print_line(f"  unsure     {name}: {text}")
 
 

@@ -105,6 +105,22 @@ def _receipt_line(receipt: HostReceipt) -> str:
     return text
 
 
+async def unsure_lines(store: RunStore, run: Run) -> list[str]:
+    """Return a note for each step that guessed the meaning of values."""
+    try:
+        counts = await store.step_counts(run.id)
+    except StoreUnavailable as error:
+        return [f"note: cannot read the counters of steps: {error.message}"]
+    return [unsure_note(name, step.unsure, step.seen) for name, step in counts.items() if step.unsure]
+
+
+def unsure_note(step: str, unsure: int, seen: int) -> str:
+    """Return the note about a step that guessed the meaning of values."""
+    return (
+        f"note: {step}: {unsure} of {count(seen, 'value')} can be read in two ways; set 'locale' of the step"
+    )
+
+
 async def failure_lines(folder: DataFolder, run: Run) -> list[str]:
     """Return the first failed requests of a run, and where all of them are; a note if they cannot be read."""
     if not run.counters.failed:
