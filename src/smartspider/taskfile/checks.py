@@ -14,6 +14,7 @@ from smartspider.plugins import registry
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.entry_checks import find_entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
+from smartspider.taskfile.model.entries import EntryList
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
 from smartspider.taskfile.model.rules import Rule
@@ -190,9 +191,25 @@ LOSSY = (
 
 def find_cautions(task: Task) -> list[Problem]:
     """Return a warning for each key whose effect the owner should know."""
-    if task.dedup.urls == "bloom":
-        return [Problem("dedup.urls", LOSSY, "remove the key to miss none")]
-    return []
+    lossy = (
+        [Problem("dedup.urls", LOSSY, "remove the key to miss none")] if task.dedup.urls == "bloom" else []
+    )
+    return [*lossy, *_items_without_fields(task), *_repeated_urls(task)]
+
+
+def _items_without_fields(task: Task) -> Iterator[Problem]:
+    for name, page in task.page_types.items():
+        if page.selectors.items is not None and not page.selectors.fields:
+            reason = "items without fields give no rows"
+            yield Problem(f"{page_prefix(task, name)}selectors.items", reason, "add selectors.fields")
+
+
+def _repeated_urls(task: Task) -> Iterator[Problem]:
+    for index, entry in enumerate(task.entry_urls):
+        if isinstance(entry, EntryList) and (count := len(entry.urls) - len(set(entry.urls))):
+            row = ", with the values of its first row" if entry.values else ""
+            reason = f"{count:,} of {len(entry.urls):,} URLs repeat an earlier one; each is fetched once{row}"
+            yield Problem(f"entry_urls[{index}]", reason)
 
 
 Finder = Callable[[Task], Iterable[str]]

@@ -59,6 +59,14 @@ def test_every_wrong_expression_is_named_by_its_path() -> None:
 
 
 @pytest.mark.parametrize(
+    "rule", [BAD, ValueRule("xpath", "//li["), ValueRule("jmespath", "a["), ValueRule("regex", "(")]
+)
+def test_items_are_checked_also_without_fields(rule: ValueRule) -> None:
+    (problem,) = problems_of(PagePlan("default", items=(rule,)))
+    assert problem.path == "selectors.items.expr"
+
+
+@pytest.mark.parametrize(
     ("expr", "at", "what"),
     [
         ("", 0, "a selector is missing"),

@@ -1,4 +1,4 @@
-"""Warnings about lossy settings."""
+"""Warnings about tasks that are valid but may surprise."""
 
 from __future__ import annotations
 
@@ -22,3 +22,21 @@ def test_a_lossy_filter_is_said_with_its_rate(small: dict[str, Any]) -> None:
 def test_an_ordinary_task_needs_none(small: dict[str, Any]) -> None:
     assert find_cautions(parse_task(small)) == []
     assert find_cautions(parse_task({**small, "dedup": {"urls": "exact"}})) == []
+
+
+def test_items_without_fields_are_said_to_give_no_rows(small: dict[str, Any]) -> None:
+    pages = {"detail": {"selectors": {"items": "li"}}}
+    follow = [{"selector": "a", "to": "detail"}]
+    (caution,) = find_cautions(parse_task({**small, "follow": follow, "pages": pages}))
+    assert caution.path == "pages.detail.selectors.items"
+    assert find_cautions(parse_task({**small, "selectors": {"items": "li", "fields": {"t": "b"}}})) == []
+
+
+def test_repeated_urls_of_a_list_are_counted(small: dict[str, Any]) -> None:
+    urls = ["http://a/1", "http://a/2", "http://a/1", "http://a/1"]
+    (caution,) = find_cautions(parse_task({**small, "entry_urls": [{"urls": urls}]}))
+    assert caution.path == "entry_urls[0]"
+    assert caution.message.startswith("2 of 4 URLs repeat")
+    carried = {"urls": urls, "values": {"n": [1, 2, 3, 4]}, "meta": {"n": "{n}"}}
+    (caution,) = find_cautions(parse_task({**small, "entry_urls": [carried]}))
+    assert "first row" in caution.message
