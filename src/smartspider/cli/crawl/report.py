@@ -111,14 +111,11 @@ async def unsure_lines(store: RunStore, run: Run) -> list[str]:
         counts = await store.step_counts(run.id)
     except StoreUnavailable as error:
         return [f"note: cannot read the counters of steps: {error.message}"]
-    return [unsure_note(name, step.unsure, step.seen) for name, step in counts.items() if step.unsure]
-
-
-def unsure_note(step: str, unsure: int, seen: int) -> str:
-    """Return the note about a step that guessed the meaning of values."""
-    return (
-        f"note: {step}: {unsure} of {count(seen, 'value')} can be read in two ways; set 'locale' of the step"
-    )
+    return [
+        f"note: {name}: {step.unsure} of {count(step.seen, 'value')} can be read in two ways; set 'locale'"
+        for name, step in counts.items()
+        if step.unsure
+    ]
 
 
 async def failure_lines(folder: DataFolder, run: Run) -> list[str]:

@@ -14,8 +14,8 @@ _BLOCKS = frozenset(
     "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li listing main menu nav ol option p pre "
     "search section summary table textarea tr ul xmp".split()
 )
-_PREFORMATTED = "pre,textarea,listing,xmp"
-_HAS_PREFORMATTED = re.compile(f"<(?:{_PREFORMATTED.replace(',', '|')})", re.IGNORECASE)
+_PREFORMATTED = ("pre", "textarea", "listing", "xmp")
+_HAS_PREFORMATTED = re.compile(f"<(?:{'|'.join(_PREFORMATTED)})", re.IGNORECASE)
 _CELLS = frozenset({"td", "th"})
 _UNREAD = "script,style,template,noscript,head,svg"
 _HAS_UNREAD = re.compile(f"<(?:{_UNREAD.replace(',', '|')})", re.IGNORECASE)
@@ -80,10 +80,21 @@ def _rendered(html: str) -> str:
 
 def _protect_lines(body: Any) -> None:
     """Mark the line breaks and spaces of preformatted elements."""
-    for element in body.css(_PREFORMATTED):
-        texts = [node for node in element.traverse(include_text=True) if node.text_content is not None]
-        for node in texts:
-            content = node.text_content.rstrip() if node is texts[-1] else node.text_content
+    outermost: dict[int, int] = {}
+    """The preformatted element around an element, by their ids."""
+    texts: dict[int, list[Any]] = {}
+    for node in body.traverse(include_text=True):
+        parent = node.parent
+        around = None if parent is None else outermost.get(parent.mem_id)
+        if around is None and node.tag in _PREFORMATTED:
+            around = node.mem_id
+        if around is not None:
+            outermost[node.mem_id] = around
+            if node.text_content is not None:
+                texts.setdefault(around, []).append(node)
+    for found in texts.values():
+        for node in found:
+            content = node.text_content.rstrip() if node is found[-1] else node.text_content
             node.replace_with(content.translate(_SPACES))
 
 
