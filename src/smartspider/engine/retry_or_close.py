@@ -46,7 +46,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.NameNotResolved: Reaction(None, blames_host=True),
     errors.ConnectFailed: Reaction(None, blames_host=True),
     errors.ConnectionDropped: Reaction(None, blames_host=True),
-    errors.BadResponse: Reaction(None, blames_host=True),
+    errors.BadResponse: Reaction(None),
     errors.TimedOut: Reaction(None, blames_host=True, slows_down=True),
     errors.ProxyFailed: Reaction(None),
     errors.RobotsUnavailable: Reaction(None, hold_s=ROBOTS_HOLD_S),

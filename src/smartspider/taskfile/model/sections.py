@@ -53,7 +53,9 @@ class Fetch(Section):
     )
     method: Method = Field(default="GET", description="Method of entry URLs without their own.")
     headers: Headers = Field(
-        default={}, description="Sent with every request.", examples=[{"Accept-Language": "en"}]
+        default={},
+        description="Sent with every page request; credentials only to the origins of entry URLs.",
+        examples=[{"Accept-Language": "en"}],
     )
     timeout_s: float = Field(
         default=30.0, gt=0, le=3600, description="Total timeout of a request in seconds."
