@@ -53,6 +53,9 @@ class Connection(Protocol):
     def changes(self) -> int:
         """Return how many rows the last statement changed."""
 
+    def advance_run_ids(self) -> None:
+        """Prepare the id of the next run, where several stores share their ids."""
+
 
 class Database(Protocol):
     """1. `write` is one transaction: all of it is committed, or nothing. 2. `read` sees one snapshot.

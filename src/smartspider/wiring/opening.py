@@ -11,6 +11,7 @@ from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier, SqlitePermits, SqliteReplay
 from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.move_marker import folder_moved, read_marker
+from smartspider.backends.sqlite.run_ids import SharedRunIds
 from smartspider.backends.sqlite.schema import prepare
 from smartspider.backends.sqlite.store import SqliteHealth, SqliteStore
 from smartspider.backends.sqlite.worker_locks import sqlite_workers
@@ -64,7 +65,8 @@ def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()
     """
     clock = SystemClock()
     prepare(path)
-    database = SqliteDatabase(path, clock)
+    shared = SharedRunIds(path.parent).take if path.absolute().parent.name == HOME.name else None
+    database = SqliteDatabase(path, clock, shared)
     try:
         yield DataFolder(
             path=path,

@@ -131,6 +131,9 @@ class PostgresConnection:
         self._last = cursor
         return PostgresCursor(cursor)
 
+    def advance_run_ids(self) -> None:
+        """Do nothing: a database shares its ids with no other."""
+
     def changes(self) -> int:
         """Return how many rows the last statement changed."""
         if self._last is None:

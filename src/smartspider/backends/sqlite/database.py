@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import apsw
 
 from smartspider.backends.sqlite import move_marker
+from smartspider.backends.sqlite.file_watch import FileWatch
 from smartspider.backends.sqlite.frontier_updates import SqliteFrontierUpdates
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.interfaces.clock import Clock
@@ -31,18 +32,32 @@ LOCK_TIMEOUT_S = 30.0
 CHECKPOINT_PAGES = 4000
 
 T = TypeVar("T")
+TakeRunId = Callable[[int], int]
+"""Returns an id for a run, greater than the one given."""
+
+SQL = statements.load("sql/database.sql", __package__)
 
 
 class SqliteConnection:
     """A connection for the store; the frontier is in the same file."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, take_run_id: TakeRunId | None = None) -> None:
         self.apsw = connection
+        self._take_run_id = take_run_id
         self.execute = connection.execute
         self.executemany = connection.executemany
         self.changes = connection.changes
         self.frontier = SqliteFrontierUpdates(self)
         self.hosts = HostIdCache()
+
+    def advance_run_ids(self) -> None:
+        """Let the next run take an id that no neighbouring folder has given to a run."""
+        if self._take_run_id is None:
+            return
+        found = self.execute(SQL.last_run_id).fetchone()
+        last = int(found[0]) if found else 0
+        before_next = self._take_run_id(last) - 1
+        self.execute(SQL.add_run_sequence if found is None else SQL.set_run_sequence, (before_next,))
 
 
 class SqliteDatabase:
@@ -50,13 +65,14 @@ class SqliteDatabase:
     milliseconds (see ADR 0003).
     """
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, take_run_id: TakeRunId | None = None) -> None:
         self.folder = folder
         self.clock = clock
         self._shift = clock.now() - clock.monotonic()
         self._connection = connect(folder / FILE)
-        self._seen = SqliteConnection(self._connection)
+        self._seen = SqliteConnection(self._connection, take_run_id)
         self._checkpointer: threading.Thread | None = None
+        self._watch = FileWatch(folder / FILE, clock)
         with translated(folder):
             self._connection.set_wal_hook(self._on_commit)
             self._moved = move_marker.read_marker(self._connection)
@@ -75,6 +91,7 @@ class SqliteDatabase:
         """Run `work` in a write transaction. The loop is not blocked while another process writes."""
         if self._moved is not None:
             raise move_marker.folder_moved(self._moved, self.folder)
+        self._watch.check()
         with translated(self.folder):
             await self._begin()
             return self._finish(self._timed(work))
@@ -85,6 +102,7 @@ class SqliteDatabase:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a consistent snapshot."""
+        self._watch.check()
         with translated(self.folder):
             self._connection.execute("BEGIN")
             self._seen.hosts.begin()
@@ -173,7 +191,10 @@ def _checkpoint(path: Path) -> None:
     """Move the write-ahead log into the file: most of it without a lock, the rest so
     that the log restarts.
     """
-    connection = apsw.Connection(str(path))
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.CantOpenError:
+        return  # the file was removed, which the next transaction reports
     try:
         connection.pragma("schema_version")  # a connection that never read does not know that there is a log
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -211,8 +232,6 @@ def translated(folder: Path) -> Iterator[None]:
             hint="check that it exists, is writable and is on a local disk",
         ) from error
 
-
-SQL = statements.load("sql/store_time.sql", __package__)
 
 JUMP_S = 1.0
 """Store time follows the wall clock if that is ahead by more than this."""

@@ -31,20 +31,27 @@ def prepare(folder: Path) -> None:
 
 
 def _bring_to_version(connection: apsw.Connection, folder: Path) -> None:
+    if not check_format(connection, folder):
+        _create(connection, folder)
+
+
+def check_format(connection: apsw.Connection, folder: Path) -> bool:
+    """Return False for an empty database; raise `StoreUnavailable` for one of another format or program."""
     found = connection.pragma("user_version")
     if found == 0:
-        _create(connection, folder)
-    elif connection.pragma("application_id") != APPLICATION_ID:
+        return False
+    if connection.pragma("application_id") != APPLICATION_ID:
         raise StoreUnavailable(
             f"{folder / FILE} is not a data folder of this SmartSpider: it belongs to another program or a"
             " pre-release",
             hint="use another --data folder",
         )
-    elif found != VERSION:
+    if found != VERSION:
         raise StoreUnavailable(
             f"the data folder {folder} has format {found}, this SmartSpider reads format {VERSION}",
             hint="use the SmartSpider version that wrote it, or another --data folder",
         )
+    return True
 
 
 def _create(connection: apsw.Connection, folder: Path) -> None:

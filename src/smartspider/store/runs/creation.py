@@ -41,6 +41,7 @@ def create_run(
     pinned = _pin(tasks.TaskWriter(connection, now, actor), plan, version)
     if is_only:
         _refuse_second(connection, plan.name, pinned.task_id)
+    connection.advance_run_ids()
     ((run_id,),) = rows(
         connection,
         SQL.add_run,

@@ -21,3 +21,12 @@ UPDATE run SET resumed_at = resumed_at + ?
 
 -- open_lanes: open all lanes, so that gates are read again
 UPDATE lane SET wake_at = NULL WHERE wake_at IS NOT NULL
+
+-- last_run_id: the last id that a run was given
+SELECT seq FROM sqlite_sequence WHERE name = 'run'
+
+-- add_run_sequence: start the ids of runs after a number
+INSERT INTO sqlite_sequence (name, seq) VALUES ('run', ?)
+
+-- set_run_sequence: continue the ids of runs after a number
+UPDATE sqlite_sequence SET seq = ? WHERE name = 'run'
