@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import getpass
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,9 @@ import msgspec
 from smartspider.cli.profile_file import LOCAL, Profile
 
 if TYPE_CHECKING:
+    from smartspider.core.errors import SmartSpiderError
     from smartspider.installation.installation import Installation
+    from smartspider.installation.local_runs import LocalRuns
     from smartspider.installation.settings import Settings
     from smartspider.operations.table import AllOperations
     from smartspider.views.listed import Listed
@@ -68,10 +70,34 @@ class Target(msgspec.Struct, frozen=True, dict=True):
         return read_settings()
 
     def run(self, work: Callable[[AllOperations], Awaitable[T]], *, task: str | None = None) -> T:
-        """Run a function with the operations of the target; a task's own data folder is preferred."""
+        """Run a function with the operations of the target: the data folder with a task, or the last used."""
         from smartspider.wiring.processes.lifecycle import run_loop
 
-        return run_loop(self._run(work, task))
+        return run_loop(self._run(work, lambda: self.folder(task)))
+
+    def run_at(
+        self, run_id: str | None, work: Callable[[AllOperations], Awaitable[T]], *, task: str | None = None
+    ) -> T:
+        """Run a function where a run is: the data folder that has it, or the one with the newest run of a
+        task, or of all.
+        """
+        from smartspider.wiring.processes.lifecycle import run_loop
+
+        return run_loop(self._run(work, lambda: self._folder_of_run(run_id, task)))
+
+    def run_everywhere(self, work: Callable[[AllOperations], Awaitable[T]]) -> list[tuple[Path | None, T]]:
+        """Run a function in each data folder here, or only at the server, cluster or folder that is named.
+
+        Return its results with their folders, None for a server or cluster. A folder that cannot be read is
+        noted and left out.
+        """
+        from smartspider.wiring.processes.lifecycle import run_loop
+
+        if self.remote() is not None or self.is_cluster():
+            return [(None, self.run(work))]
+        if self.data is not None:
+            return [(self.data, self.run(work))]
+        return run_loop(_run_in_all_folders(self.settings, work))
 
     def run_in_folder(self, folder: Path, work: Callable[[AllOperations], Awaitable[T]]) -> T:
         """Run a function with the operations of a data folder, which is created if it does not exist."""
@@ -79,7 +105,7 @@ class Target(msgspec.Struct, frozen=True, dict=True):
 
         return run_loop(_run_in_folder(folder, self.settings, work))
 
-    async def _run(self, work: Callable[[AllOperations], Awaitable[T]], task: str | None) -> T:
+    async def _run(self, work: Callable[[AllOperations], Awaitable[T]], find_folder: Callable[[], Path]) -> T:
         remote = self.remote()
         if remote is not None:
             from smartspider.client import Client
@@ -88,7 +114,7 @@ class Target(msgspec.Struct, frozen=True, dict=True):
                 return await work(client)
         if self.is_cluster():
             return await _run_in_cluster(self.settings, work)
-        return await _run_in_folder(self.folder(task), self.settings, work)
+        return await _run_in_folder(find_folder(), self.settings, work)
 
     def remote(self) -> Profile | None:
         """Return the server; None for a data folder or a cluster."""
@@ -115,10 +141,21 @@ class Target(msgspec.Struct, frozen=True, dict=True):
         return self.data is None and self.remote() is None and self.settings.is_cluster
 
     def folder(self, task: str | None = None) -> Path:
-        """Return the data folder to read, the task's own if it has one."""
-        from smartspider.installation.data_folder import find_folder, folder_with
+        """Return the data folder to read: the one with a task, or the last used."""
+        from smartspider.installation.data_folder import find_folder
 
-        return find_folder(self.data) if task is None else folder_with(self.data, task)
+        if self.data is not None or task is None:
+            return find_folder(self.data)
+        with _noted_local_runs() as runs:
+            return runs.folder_of_task(task)
+
+    def _folder_of_run(self, run_id: str | None, task: str | None) -> Path:
+        from smartspider.services.inputs import parse_id
+
+        if self.data is not None or (run_id is None and task is not None):
+            return self.folder(task)
+        with _noted_local_runs() as runs:
+            return runs.newest_folder() if run_id is None else runs.folder_of_run(parse_id(run_id, "run"))
 
     def _check(self) -> None:
         given = {"--data": self.data, "--server": self.server, "--profile": self.profile}
@@ -127,6 +164,39 @@ class Target(msgspec.Struct, frozen=True, dict=True):
             raise click.UsageError(f"{' and '.join(named)} are mutually exclusive.")
         if self.data is not None and self.token is not None:
             raise click.UsageError("--token requires --server or --profile.")
+
+
+@contextmanager
+def _noted_local_runs() -> Iterator[LocalRuns]:
+    """Open the runs of the data folders here; at the end, note the folders that cannot be read."""
+    from smartspider.installation.local_runs import LocalRuns
+
+    runs = LocalRuns()
+    yield runs
+    for one in runs.unreadable:
+        _note_unreadable(one.error)
+
+
+def _note_unreadable(error: SmartSpiderError) -> None:
+    from smartspider.cli.terminal.output import print_message
+
+    print_message(f"note: skipped: {error.message}")
+
+
+async def _run_in_all_folders(
+    settings: Settings, work: Callable[[AllOperations], Awaitable[T]]
+) -> list[tuple[Path | None, T]]:
+    from smartspider.core.errors import StoreUnavailable
+
+    found: list[tuple[Path | None, T]] = []
+    with _noted_local_runs() as runs:
+        runs.newest_folder()  # raises an error if there is none
+        for folder in runs.newest:
+            try:
+                found.append((folder, await _run_in_folder(folder, settings, work)))
+            except StoreUnavailable as error:
+                _note_unreadable(error)
+    return found
 
 
 async def _run_in_folder(

@@ -105,23 +105,22 @@ def find_folder(data: Path | None) -> Path:
         return data
     found = sorted(HOME.glob(f"*/{FILE}"), key=_used_at)
     if not found:
-        raise NotFound("there is no data folder here", hint="name one with --data DIR")
+        raise NotFound(
+            "there is no data folder here",
+            hint="`smartspider crawl TASK` creates one; name one that is elsewhere with --data DIR",
+        )
     return found[-1].parent
 
 
-def folder_with(data: Path | None, task_name: str) -> Path:
-    """Return the folder to look for a task in: the task's own, else as `find_folder`."""
-    own = HOME / task_name
-    if data is None and read_settings().data_folder is None and (own / FILE).exists():
-        return own
-    return find_folder(data)
-
-
 def all_folders(data: Path | None) -> list[Path]:
-    """Return all data folders below the current folder, or only the one given or set."""
-    if data is not None or read_settings().data_folder is not None:
+    """Return only the folder given, or the one of the settings and all below the current folder."""
+    if data is not None:
         return [find_folder(data)]
-    return sorted(file.parent for file in HOME.glob(f"*/{FILE}"))
+    below = sorted(file.parent for file in HOME.glob(f"*/{FILE}"))
+    if read_settings().data_folder is None:
+        return below
+    chosen = find_folder(None)
+    return [chosen, *(folder for folder in below if not folder.samefile(chosen))]
 
 
 def _used_at(file: Path) -> float:

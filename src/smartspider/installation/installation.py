@@ -24,6 +24,7 @@ from smartspider.interfaces.frontier_index import LAPSE_S, Index, RefusalCounts
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.open_rows import OpenRows
+from smartspider.interfaces.secret_source import SecretSource
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.database import Database
 from smartspider.store.nodes.leadership import SqlLeadership
@@ -214,6 +215,13 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def policy(self) -> AddressPolicy:
         """The private addresses that the settings open, whatever a task names."""
         return AddressPolicy.parse(self.settings.allow_private)
+
+    @cached_property
+    def secrets(self) -> SecretSource:
+        """The secrets that tasks refer to."""
+        from smartspider.installation.secrets import SettingSecrets
+
+        return SettingSecrets(self.settings)
 
     def policy_for(self, plan: Plan) -> AddressPolicy:
         """Return the policy of a command that a person runs: it opens the addresses of the task's entries as

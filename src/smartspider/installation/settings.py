@@ -22,6 +22,7 @@ from smartspider.installation.retention import Retention, parse_retention
 from smartspider.installation.setting_parsers import MailServer, parse_mail_server
 
 PREFIX = "SMARTSPIDER_"
+VARIABLE = f"{PREFIX}VAR_"
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
 REDIS = ("redis://", "rediss://", "redis+sentinel://", "redis+cluster://")
@@ -68,6 +69,8 @@ class Settings(msgspec.Struct, frozen=True):
     """The token they send."""
     profile: str = ""
     """The server profile they use."""
+    variables: dict[str, str] = {}
+    """`VAR_NAME`: the values of the secrets that tasks refer to as `${NAME}`."""
 
     @property
     def is_cluster(self) -> bool:
@@ -100,6 +103,7 @@ _GROUPED = {
     "mail": ("smtp_url", "mail_from"),
     "scaling": ("scale_horizon", "scale_down_after", "scale_max"),
     "metrics_address": ("metrics_port",),
+    "variables": (),
 }
 """Fields made of settings with other names."""
 SETTING_NAMES: tuple[str, ...] = (
@@ -115,7 +119,8 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
     Raises `SettingInvalid` for the first setting that cannot be used.
     """
     dotenv = _read_dotenv((folder or Path.cwd()) / ".env")
-    texts = {**_texts(dotenv), **_texts(os.environ if environment is None else environment)}
+    environment = os.environ if environment is None else environment
+    texts = {**_texts(dotenv), **_texts(environment)}
     fields: dict[str, Any] = {
         name: _PARSERS[name](text) if name in _PARSERS else text
         for name, text in texts.items()
@@ -128,6 +133,7 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
     if any(name in texts for name in _GROUPED["scaling"]):
         fields["scaling"] = parse.scaling(*_group(texts, "scaling"))
     fields["metrics_address"] = parse.metrics_address(texts.get("metrics_port", ""))
+    fields["variables"] = {**_variables(dotenv), **_variables(environment)}
     settings = Settings(**fields)
     _check_proxy(settings)
     parse.check_tls(settings.tls_cert, settings.tls_key)
@@ -189,8 +195,16 @@ def _texts(values: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
+def _variables(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of all variables, by name. A variable that ends in `_FILE` names a file."""
+    keys = [key for key in values if key.startswith(VARIABLE)]
+    names = {key.removeprefix(PREFIX).removesuffix("_FILE") for key in keys}
+    found = {name.removeprefix("VAR_"): _text(values, name) for name in names}
+    return {name: text for name, text in found.items() if name and text is not None}
+
+
 def _text(values: Mapping[str, str], name: str) -> str | None:
-    key = PREFIX + name.upper()
+    key = PREFIX + (name if name.startswith("VAR_") else name.upper())
     if key in values:
         return values[key]
     if f"{key}_FILE" not in values:
@@ -216,7 +230,7 @@ def _read_dotenv(path: Path) -> dict[str, str]:
 
 def build_redactor(settings: Settings) -> Redactor:
     """Build a redactor with the secrets of the installation."""
-    redactor = Redactor((settings.admin_token, settings.master_key))
+    redactor = Redactor((settings.admin_token, settings.master_key, *settings.variables.values()))
     if settings.mail is not None:
         redactor.add(settings.mail.password)
     for url in (settings.proxy, settings.store_url, settings.frontier_url):

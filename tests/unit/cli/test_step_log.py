@@ -82,7 +82,8 @@ def test_the_newest_run_is_meant_where_none_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["results", "rejects", "--data", str(folder)]) == 0
-    assert capsys.readouterr() == ("", "run 2 rejected 0 items\n")
+    told = f"newest run: 2 of 'task' ({folder})\nrun 2 rejected 0 items\n"
+    assert capsys.readouterr() == ("", told)
     assert main(["results", "cleaning", "--data", str(folder)]) == 0
     told, talk = capsys.readouterr()
     assert told == ""

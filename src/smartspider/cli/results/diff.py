@@ -84,20 +84,34 @@ def diff(
             else:
                 _print_diff(found, SHOWN if limit is None else limit, is_local=is_local)
 
-    target.run(compare, task=choice["task"])
+    target.run_at(run_a, compare, task=choice["task"])
 
 
 async def _find_runs(operations: AllOperations, options: DiffOptions) -> tuple[str | None, str]:
     """Return the ids of the runs, the earlier first; None means the completed run before the other."""
-    from smartspider.cli.runs.listing import find_run
+    from smartspider.cli.runs.lookup import find_run
 
     if options.run_a is None:
         after = await find_run(operations, None, options.task)
         return None, str(after.run_id)
     before = await operations.get_run(options.run_a)
     if options.run_b is not None:
-        return options.run_a, str((await operations.get_run(options.run_b)).run_id)
+        return options.run_a, await _second_run(operations, options.run_a, options.run_b)
     return options.run_a, str((await find_run(operations, None, before.task_id)).run_id)
+
+
+async def _second_run(operations: AllOperations, first: str, second: str) -> str:
+    from smartspider.core.errors import NotFound
+
+    try:
+        return str((await operations.get_run(second)).run_id)
+    except NotFound as error:
+        if local_installation(operations) is None:
+            raise
+        raise NotFound(
+            f"there is no run {second} in the data folder of run {first}",
+            hint="compare two runs of one task; `smartspider run list` shows the folder of each",
+        ) from error
 
 
 @asynccontextmanager

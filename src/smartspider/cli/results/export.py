@@ -67,7 +67,7 @@ def export(
     **file_settings: Any,
 ) -> ExportSummary:
     """Export all rows of a run so far to files."""
-    from smartspider.cli.runs.listing import find_run
+    from smartspider.cli.runs.lookup import find_run
     from smartspider.outputs.stdout import STDOUT
     from smartspider.services.results.outputs import check_outputs
 
@@ -86,7 +86,7 @@ def export(
             await _download(operations, run.run_id, path, options, only_changes=only_changes)
         return ExportSummary(run.run_id, items, [str(path) for path in outputs if path != STDOUT])
 
-    return target.run(write, task=task)
+    return target.run_at(run_id, write, task=task)
 
 
 async def _write_local(

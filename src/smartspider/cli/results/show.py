@@ -57,10 +57,10 @@ def show(run_id: str | None, task: str | None, limit: int, target: Target, **cho
     """Show the rows a run has stored so far."""
 
     async def find(operations: AllOperations) -> RowList:
-        from smartspider.cli.runs.listing import find_run
+        from smartspider.cli.runs.lookup import find_run
 
         run = await find_run(operations, run_id, task)
         rows = await collect(partial(operations.list_results, run_id=run.run_id, **choice), limit)
         return RowList(run, rows, is_filtered=bool(choice["where"]))
 
-    return target.run(find, task=task)
+    return target.run_at(run_id, find, task=task)

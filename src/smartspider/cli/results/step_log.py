@@ -43,12 +43,12 @@ def rejects(
     """Show rejected items of a run with the reason, step and value."""
 
     async def find(operations: AllOperations) -> tuple[RunView, list[RejectView]]:
-        from smartspider.cli.runs.listing import find_run
+        from smartspider.cli.runs.lookup import find_run
 
         run = await find_run(operations, run_id, task)
         return run, await collect(partial(operations.list_rejects, run_id=run.run_id), limit)
 
-    return target.run(find, task=task)
+    return target.run_at(run_id, find, task=task)
 
 
 def _print_changes(found: tuple[str, list[CleaningView]]) -> None:
@@ -82,7 +82,7 @@ def cleaning(
     """Show the cleaning log of a run: each value before and after each step (`cleaning_log` in the task)."""
 
     async def find(operations: AllOperations) -> tuple[str, list[CleaningView]]:
-        from smartspider.cli.runs.listing import find_run
+        from smartspider.cli.runs.lookup import find_run
 
         run = await find_run(operations, run_id, task)
         found = await collect(partial(operations.list_cleaning, run_id=run.run_id, **filters), limit)
@@ -91,4 +91,4 @@ def cleaning(
             message += '\nnote: set "cleaning_log": true in the task to record this log'
         return message, found
 
-    return target.run(find, task=task)
+    return target.run_at(run_id, find, task=task)

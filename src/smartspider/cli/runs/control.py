@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import count, print_line, print_message, printed
 
 if TYPE_CHECKING:
     from smartspider.core.runs.tuning import Tuning
+    from smartspider.operations.table import AllOperations
     from smartspider.views.runs import Retried, StallView, Started, TunedView
 
-RUN = click.argument("run_id", metavar="RUN")
 LIMITS = "limits."
 
 
@@ -54,7 +55,7 @@ def _print_stall(found: StallView) -> None:
 @printed(message=state_message)
 def pause(run_id: str, target: Target) -> Started:
     """Pause a run. Requests in flight are finished and stored."""
-    return target.run(lambda operations: operations.pause_run(run_id))
+    return target.run_at(run_id, lambda operations: operations.pause_run(run_id))
 
 
 @click.command()
@@ -63,7 +64,7 @@ def pause(run_id: str, target: Target) -> Started:
 @printed(message=state_message)
 def resume(run_id: str, target: Target) -> Started:
     """Resume a paused or stopped run."""
-    return target.run(lambda operations: operations.resume_run(run_id))
+    return target.run_at(run_id, lambda operations: operations.resume_run(run_id))
 
 
 @click.command()
@@ -72,7 +73,7 @@ def resume(run_id: str, target: Target) -> Started:
 @printed(message=state_message)
 def stop(run_id: str, target: Target) -> Started:
     """Stop a run after its requests in flight; it can be resumed."""
-    return target.run(lambda operations: operations.stop_run(run_id))
+    return target.run_at(run_id, lambda operations: operations.stop_run(run_id))
 
 
 @click.command()
@@ -81,7 +82,7 @@ def stop(run_id: str, target: Target) -> Started:
 @printed(message=state_message)
 def cancel(run_id: str, target: Target) -> Started:
     """Cancel a run permanently."""
-    return target.run(lambda operations: operations.cancel_run(run_id))
+    return target.run_at(run_id, lambda operations: operations.cancel_run(run_id))
 
 
 @click.command()
@@ -93,10 +94,11 @@ def cancel(run_id: str, target: Target) -> Started:
 @printed(message=_retry_message)
 def retry(run_id: str, target: Target, *, retries_all: bool) -> Retried:
     """Retry the failed requests in the same run, or everything in a new run."""
-    return target.run(
+    return target.run_at(
+        run_id,
         lambda operations: (
             operations.retry_run(run_id, which="all") if retries_all else operations.retry_run(run_id)
-        )
+        ),
     )
 
 
@@ -111,16 +113,20 @@ def tune(run_id: str, settings: tuple[str, ...], target: Target) -> TunedView:
     The keys are concurrency, delay_s, rate_per_s, per_host, priority and limits.*.
     """
     tuning = parse_tuning(settings)
-    return target.run(lambda operations: operations.tune_run(run_id, **tuning))
+    return target.run_at(run_id, lambda operations: operations.tune_run(run_id, **tuning))
 
 
 @click.command()
-@RUN
+@RUN_OR_NEWEST
 @with_target
 @printed(_print_stall)
-def stall(run_id: str, target: Target) -> StallView:
+def stall(run_id: str | None, target: Target) -> StallView:
     """Explain why a run makes no progress and suggest a fix, or report that it is making progress."""
-    return target.run(lambda operations: operations.explain_stall(run_id))
+
+    async def explain(operations: AllOperations) -> StallView:
+        return await operations.explain_stall(await find_run_id(operations, run_id))
+
+    return target.run_at(run_id, explain)
 
 
 def parse_tuning(texts: Sequence[str]) -> Tuning:

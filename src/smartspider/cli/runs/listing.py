@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, collect, local_installation, with_target
 from smartspider.cli.terminal.output import print_line, print_message, printed
-from smartspider.cli.terminal.streams import coloured_state
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
     from smartspider.views.runs import MetricsView, ReceiptView, RunView
 
 STATES = ("queued", "running", "paused", "stopping", "stopped", "cancelled", "completed", "failed")
+COLUMNS = ("run", "state", "task", "version", "pages", "items", "failed", "created", "folder", "reason")
+
+
+class ListedRun(msgspec.Struct, frozen=True):
+    """A run and its data folder, None at a server or cluster."""
+
+    folder: Path | None
+    run: RunView
 
 
 class RunList(msgspec.Struct, frozen=True):
-    """Runs in certain states, or all of them."""
+    """Runs that match the filters, newest first."""
 
-    runs: list[RunView]
+    runs: list[ListedRun]
     is_filtered: bool
 
 
@@ -38,14 +46,31 @@ class DeletedRun(msgspec.Struct, frozen=True):
 
 
 def _print_runs(found: RunList) -> None:
+    from smartspider.cli.terminal.columns import print_columns
+    from smartspider.cli.times import format_time
+
     if not found.runs:
-        none = "no runs yet; `smartspider run start NAME` starts one"
+        none = (
+            "no runs yet; `smartspider crawl TASK` or, on a server, `smartspider run start NAME` starts one"
+        )
         print_message("no matching runs" if found.is_filtered else none)
-    for one in found.runs:
-        done = f"{one.success_count} pages  {one.items} items"
-        task = f"{one.task} (version {one.version})"
-        state = coloured_state(one.state, sys.stdout, width=10)
-        print_line(f"{one.run_id:>4}  {state} {task}  {done}  {one.reason}".rstrip())
+        return
+    rows = [
+        (
+            *(run.run_id, run.state, run.task, run.version, run.success_count, run.items),
+            *(run.fail_count or None, format_time(run.created_at), str(one.folder or ""), run.reason),
+        )
+        for one in found.runs
+        for run in [one.run]
+    ]
+    print_columns(COLUMNS, rows, optional=("version", "created", "folder"))
+
+
+def _list_json(found: RunList) -> list[dict[str, Any]]:
+    return [
+        {**msgspec.structs.asdict(one.run), **({} if one.folder is None else {"data": str(one.folder)})}
+        for one in found.runs
+    ]
 
 
 def _print_run(found: tuple[MetricsView, ReceiptView]) -> None:
@@ -71,31 +96,47 @@ def _deleted_message(gone: DeletedRun) -> str:
 @click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only runs in this state.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Maximum number of runs.  [default: all]")
 @with_target
-@printed(_print_runs, to_json=lambda found: found.runs)
+@printed(_print_runs, to_json=_list_json)
 def list_runs(task: str | None, states: tuple[Any, ...], limit: int | None, target: Target) -> RunList:
-    """List runs, newest first."""
-    runs = target.run(
-        lambda operations: collect(partial(operations.list_runs, task_id=task, state=states), limit),
-        task=task,
-    )
-    return RunList(runs, is_filtered=bool(states))
+    """List runs, newest first: those of all data folders here, of one folder, or of a server."""
+    from smartspider.core.errors import NotFound
+
+    async def find(operations: AllOperations) -> list[RunView] | NotFound:
+        try:
+            return await collect(partial(operations.list_runs, task_id=task, state=states), limit)
+        except NotFound as error:  # the task may be in another folder
+            return error
+
+    answers = target.run_everywhere(find)
+    missing = [answer for _, answer in answers if isinstance(answer, NotFound)]
+    if missing and len(missing) == len(answers):
+        raise missing[0]
+    runs = [
+        ListedRun(folder, run)
+        for folder, answer in answers
+        if not isinstance(answer, NotFound)
+        for run in answer
+    ]
+    runs.sort(key=lambda one: (one.run.created_at, len(one.run.run_id or ""), one.run.run_id), reverse=True)
+    return RunList(runs[:limit], is_filtered=bool(states))
 
 
 @click.command("show")
-@click.argument("run_id", metavar="RUN")
+@RUN_OR_NEWEST
 @with_target
 @printed(_print_run, to_json=_run_json)
-def show_run(run_id: str, target: Target) -> tuple[MetricsView, ReceiptView]:
-    """Show the counters, step statistics and hosts of a run."""
+def show_run(run_id: str | None, target: Target) -> tuple[MetricsView, ReceiptView]:
+    """Show the counters, step statistics and hosts of a run, by default of the newest."""
 
     async def find(operations: AllOperations) -> tuple[MetricsView, ReceiptView]:
-        return await operations.get_run_metrics(run_id), await operations.get_run_receipt(run_id)
+        chosen = await find_run_id(operations, run_id)
+        return await operations.get_run_metrics(chosen), await operations.get_run_receipt(chosen)
 
-    return target.run(find)
+    return target.run_at(run_id, find)
 
 
 @click.command("delete")
-@click.argument("run_id", metavar="RUN")
+@RUN
 @with_target
 @printed(
     message=_deleted_message,
@@ -117,22 +158,4 @@ def delete(run_id: str, target: Target) -> DeletedRun:
         trouble = await delete_local_run(installation, parse_id(run_id, "run"))
         return DeletedRun(run_id, compacted=not trouble, trouble=trouble)
 
-    return target.run(remove)
-
-
-async def find_run(operations: AllOperations, run_id: str | None, task: str | None = None) -> RunView:
-    """Return the run with this id, or the newest run of a task or of all tasks; raise `NotFound`."""
-    from smartspider.core.errors import NotFound
-
-    if run_id is not None:
-        return await operations.get_run(run_id)
-    found = (await operations.list_runs(task_id=task, limit=1)).items
-    if found:
-        return found[0]
-    of_task = "" if task is None else f" of the task {task!r}"
-    installation = local_installation(operations)
-    if installation is not None and not installation.is_cluster:
-        hint = "`smartspider crawl TASK` starts one"
-    else:
-        hint = f"`smartspider run start {task or 'NAME'}` starts one"
-    raise NotFound(f"there is no run{of_task} yet", hint=hint)
+    return target.run_at(run_id, remove)

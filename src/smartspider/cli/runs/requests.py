@@ -3,61 +3,77 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
+import msgspec
 
+from smartspider.cli.runs.lookup import RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, collect, limit_option, with_target
-from smartspider.cli.terminal.output import count, print_line, print_message, printed
+from smartspider.cli.terminal.output import count, print_message, printed
 
 if TYPE_CHECKING:
+    from smartspider.operations.table import AllOperations
     from smartspider.views.runs import FailureView, PageView
 
-RUN = click.argument("run_id", metavar="RUN")
+T = TypeVar("T")
+
 LIMIT = limit_option(20, "requests")
 STATES = ("open", "done", "redirect", "missing", "skipped", "dead", "broken")
 
 
-def _print_failures(found: tuple[str, list[FailureView]]) -> None:
-    from smartspider.cli.terminal.tables import cell_text
+class RequestList(msgspec.Struct, Generic[T], frozen=True):
+    """Requests of a run."""
 
-    run_id, failed = found
-    for one in failed:
-        print_line(f"{one.state:<7} {cell_text(one.url)}  {cell_text(one.reason)}".rstrip())
-    print_message(f"{count(len(failed), 'failure')} of run {run_id}")
+    run_id: str
+    requests: list[T]
 
 
-def _print_pages(found: tuple[str, list[PageView]]) -> None:
-    from smartspider.cli.terminal.tables import cell_text
+def _print_failures(found: RequestList[FailureView]) -> None:
+    from smartspider.cli.terminal.columns import print_columns
 
-    run_id, requests = found
-    for one in requests:
-        status = "" if one.status is None else str(one.status)
-        outcome = f"{one.state:<8} {status:<3}  {one.items:>4} items"
-        print_line(f"{outcome}  {cell_text(one.url)}  {cell_text(one.reason)}".rstrip())
-    print_message(f"{count(len(requests), 'request')} of run {run_id}")
+    if found.requests:
+        rows = [(one.state, one.url, one.reason) for one in found.requests]
+        print_columns(("state", "url", "reason"), rows)
+    print_message(f"{count(len(found.requests), 'failure')} of run {found.run_id}")
+
+
+def _print_pages(found: RequestList[PageView]) -> None:
+    from smartspider.cli.terminal.columns import print_columns
+
+    if found.requests:
+        rows = [(one.state, one.status, one.items, one.url, one.reason) for one in found.requests]
+        print_columns(("state", "status", "items", "url", "reason"), rows)
+    print_message(f"{count(len(found.requests), 'request')} of run {found.run_id}")
 
 
 @click.command()
-@RUN
+@RUN_OR_NEWEST
 @LIMIT
 @with_target
-@printed(_print_failures, to_json=lambda found: found[1])
-def failures(run_id: str, limit: int, target: Target) -> tuple[str, list[FailureView]]:
+@printed(_print_failures, to_json=lambda found: found.requests)
+def failures(run_id: str | None, limit: int, target: Target) -> RequestList[FailureView]:
     """Show requests of a run that failed or could not be parsed, with the reasons."""
-    found = target.run(lambda operations: collect(partial(operations.list_run_failures, run_id), limit))
-    return run_id, found
+
+    async def find(operations: AllOperations) -> RequestList[FailureView]:
+        chosen = await find_run_id(operations, run_id)
+        return RequestList(chosen, await collect(partial(operations.list_run_failures, chosen), limit))
+
+    return target.run_at(run_id, find)
 
 
 @click.command()
-@RUN
+@RUN_OR_NEWEST
 @click.option("--state", type=click.Choice(STATES), default=None, help="Only requests in this state.")
 @LIMIT
 @with_target
-@printed(_print_pages, to_json=lambda found: found[1])
-def pages(run_id: str, state: Any, limit: int, target: Target) -> tuple[str, list[PageView]]:
+@printed(_print_pages, to_json=lambda found: found.requests)
+def pages(run_id: str | None, state: Any, limit: int, target: Target) -> RequestList[PageView]:
     """Show the requests of a run in discovery order, with their outcomes."""
-    found = target.run(
-        lambda operations: collect(partial(operations.list_run_pages, run_id, state=state), limit)
-    )
-    return run_id, found
+
+    async def find(operations: AllOperations) -> RequestList[PageView]:
+        chosen = await find_run_id(operations, run_id)
+        found = await collect(partial(operations.list_run_pages, chosen, state=state), limit)
+        return RequestList(chosen, found)
+
+    return target.run_at(run_id, find)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smartspider.cli.runs.lookup import RUN_OR_NEWEST, find_run
 from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import json_option
 
@@ -65,19 +66,20 @@ def start(
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@RUN_OR_NEWEST
 @click.option(
     "--after", type=click.IntRange(0), default=None, help="With --json: only events after this number."
 )
 @with_target
 @json_option("Print the events as JSON, one per line.")
-def watch(run_id: str, after: int | None, target: Target, *, as_json: bool) -> int:
+def watch(run_id: str | None, after: int | None, target: Target, *, as_json: bool) -> int:
     """Follow a run until it ends; the exit code reports the result. Ctrl-C stops watching, not the run."""
     from smartspider.cli.runs.watching import warn_blocked, watch_run
 
     async def follow(operations: AllOperations) -> int:
-        if (await operations.get_run(run_id)).state in ("queued", "running"):
-            await warn_blocked(operations, run_id)
-        return await watch_run(operations, run_id, as_json=as_json, after=after)
+        run = await find_run(operations, run_id)
+        if run.state in ("queued", "running"):
+            await warn_blocked(operations, str(run.run_id))
+        return await watch_run(operations, str(run.run_id), as_json=as_json, after=after)
 
-    return target.run(follow)
+    return target.run_at(run_id, follow)

@@ -51,12 +51,11 @@ def why(url: str, run_id: str | None, target: Target) -> ExplanationView:
     """Explain why a URL was or was not fetched."""
 
     async def explain(operations: AllOperations) -> ExplanationView:
-        from smartspider.cli.runs.listing import find_run
+        from smartspider.cli.runs.lookup import find_run_id
 
-        chosen = run_id or (await find_run(operations, None)).run_id
-        return await operations.explain_url(url, run_id=chosen)
+        return await operations.explain_url(url, run_id=await find_run_id(operations, run_id))
 
-    return target.run(explain)
+    return target.run_at(run_id, explain)
 
 
 def _print_fact(name: str, text: str) -> None:

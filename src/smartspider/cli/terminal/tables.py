@@ -70,6 +70,11 @@ def cut_url(text: str, width: int) -> str:
     """
     if len(text) <= width or not text.startswith(("http://", "https://")):
         return text
+    return cut_middle(text, width)
+
+
+def cut_middle(text: str, width: int) -> str:
+    """Return a text that is longer than a width without its middle."""
     end = (width - 1) // 2
     return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
 
