@@ -1,9 +1,9 @@
 -- counts: what a run left out, by reason
 SELECT code, is_next_page, links, requests, is_cut FROM left_out_count WHERE run_id = ?
 
--- links: some links that were left out for a reason
+-- links: some links that were left out for a reason, of the first page first
 SELECT l.url, l.detail, (SELECT url FROM url p WHERE p.id = l.parent_id) FROM left_out l
-WHERE l.run_id = ? AND l.code = ? AND l.is_next_page = ? LIMIT ?
+WHERE l.run_id = ? AND l.code = ? AND l.is_next_page = ? ORDER BY l.parent_id LIMIT ?
 
 -- requests: some requests that were skipped for a reason
 SELECT u.url, coalesce(u.reason, ''), (SELECT url FROM url p WHERE p.id = u.parent_id) FROM url u

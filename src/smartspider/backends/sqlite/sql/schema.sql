@@ -161,7 +161,7 @@ CREATE TABLE left_out (                                 -- links of a run that b
     parent_id    INTEGER NOT NULL,                       -- the first page that links to it
     PRIMARY KEY (run_id, fingerprint)
 ) WITHOUT ROWID;
-CREATE INDEX left_out_code ON left_out (run_id, code, is_next_page);
+CREATE INDEX left_out_code ON left_out (run_id, code, is_next_page, parent_id);
 
 CREATE TABLE left_out_count (                           -- what a run left out, by reason
     run_id       INTEGER NOT NULL,
