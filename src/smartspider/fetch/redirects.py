@@ -10,7 +10,12 @@ from smartspider.core.errors import TooManyRedirects
 from smartspider.core.pages.page import REDIRECTS, Page, redirect_target
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request
-from smartspider.core.requests.request_headers import trusted_origins, without_content, without_credentials
+from smartspider.core.requests.request_headers import (
+    require_open_body,
+    trusted_origins,
+    without_content,
+    without_credentials,
+)
 from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
@@ -73,5 +78,6 @@ def _hop(request: Request, target: str, status: int) -> Request:
     if becomes_get and extras.method != "GET":
         extras = Extras(headers=without_content(extras.headers), meta=extras.meta)
     if origin_of(target) not in trusted_origins(request.url):
+        require_open_body(extras.body, request.url, target)
         extras = msgspec.structs.replace(extras, headers=without_credentials(extras.headers))
     return msgspec.structs.replace(request, url=target, extras=extras)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
 from smartspider.fetch.private_addresses import GuardLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
 from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.fetch.robots_policy import RobotsLayer, RobotsPolicy
+from smartspider.fetch.secrets import SecretsLayer
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Fetcher, Transport
 from smartspider.interfaces.robots_cache import RobotsCache
@@ -37,16 +39,19 @@ def build_fetcher(
     headers: HeaderPlan,
     robots: RobotsPolicy | None,
     refuse: Refuse = lambda _target, _request: None,
+    secrets: SecretValues | None = None,
 ) -> Fetcher:
     """Return the fetcher of a run; layers are listed outermost first.
 
-    `robots` None: the task ignores robots.txt. `refuse` rejects redirect targets.
+    `robots` None: the task ignores robots.txt. `refuse` rejects redirect targets. `secrets` None: requests
+    have no headers or bodies that may refer to secrets.
     """
     layers: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),
         lambda inner: RedirectLayer(inner, plan.max_redirects, refuse),
         lambda inner: inner if robots is None else RobotsLayer(inner, robots),
         lambda inner: GuardLayer(inner, policy),
+        lambda inner: inner if secrets is None else SecretsLayer(inner, secrets),
     ]
     fetcher = transport
     for layer in reversed(layers):

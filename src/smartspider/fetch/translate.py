@@ -40,6 +40,7 @@ FOREIGN: tuple[type[Exception], ...] = (
 """Exceptions of the libraries for network problems; any other exception is a bug."""
 
 _RECEIVED = re.compile(r"received (\d+) of (\d+) bytes")
+_ERRNO = re.compile(r"\[Errno (\d+)\]")
 _LONGEST = 300
 
 
@@ -48,6 +49,8 @@ def translate_error(error: BaseException, url: str) -> FetchFailed:
     cause = error.__cause__
     if isinstance(cause, ssl.SSLError):
         error = cause
+    if isinstance(error, aiohttp.ClientResponseError) and error.request_info.method == "CONNECT":
+        return ProxyFailed(f"{url}: {_proxy(error)}")
     for kinds, ours, describe in _RULES:
         if isinstance(error, kinds):
             return ours(f"{url}: {' '.join(describe(error).split())[:_LONGEST]}")
@@ -57,6 +60,8 @@ def translate_error(error: BaseException, url: str) -> FetchFailed:
 def _proxy(error: Any) -> str:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy failed (it returned {error.status} {error.message})"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"the proxy failed (its response {error.message})"
     return f"the proxy failed ({_os_text(error)})"
 
 
@@ -93,11 +98,12 @@ def _payload(error: Any) -> str:
 def _os_text(error: Any) -> str:
     """Return the text of the operating system; the library's own repeats addresses and classes."""
     inner = getattr(error, "os_error", error)
-    text = getattr(inner, "strerror", None)
-    if isinstance(text, str) and text:
-        return text
     number = getattr(inner, "errno", None)
-    return os.strerror(number) if number else str(inner) or "no reason given"
+    if number and number > 0:  # name resolution has its own, negative numbers
+        return os.strerror(number)
+    text = getattr(inner, "strerror", None) or str(inner) or "no reason given"
+    named = _ERRNO.search(text)
+    return os.strerror(int(named[1])) if named else str(text)
 
 
 def _fixed(text: str) -> Callable[[Any], str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -151,6 +152,11 @@ class Net:
         normal = normal_url(url)
         assert normal is not None
         return make_request(normal, extras=Extras(**extras))
+
+    @staticmethod
+    def assert_prose(message: str) -> None:
+        """Nothing of Python shows in a message: no reprs, classes and numbers of errors."""
+        assert not re.search(r"""b['"]|<[A-Z]|\(['"]|Errno|[a-z]Error|_ssl\.c|\n""", message), message
 
     def transport(
         self, plan: FetchPlan = FetchPlan(), *, tls: ssl.SSLContext | None = None, **options: Any

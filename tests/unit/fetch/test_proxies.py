@@ -171,6 +171,7 @@ async def test_tls_goes_through_a_tunnel(net: Any, kind: str, certificate: tuple
     [
         ("http", "http://shop.example/", b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n"),
         ("http", "https://shop.example/", b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"),
+        ("http", "https://shop.example/", b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
         ("socks5", "http://shop.example/", b"\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"),
     ],
 )
@@ -179,8 +180,9 @@ async def test_a_proxy_that_refuses_is_the_one_to_blame(
 ) -> None:
     async with Proxy(kind, 1) as proxy, net.transport(choose_proxy=lambda _: proxy.url) as transport:
         proxy.refusal = refusal
-        with pytest.raises(ProxyFailed):
+        with pytest.raises(ProxyFailed) as caught:
             await transport.fetch(net.asks(url), net.permit)
+    net.assert_prose(caught.value.message)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,7 @@ async def test_a_proxy_that_refuses_is_the_one_to_blame(
 )
 async def test_a_proxy_that_is_not_there_is_the_one_to_blame(net: Any, proxy: str) -> None:
     async with net.transport(FetchPlan(timeout_s=5), choose_proxy=lambda _: proxy) as transport:
-        with pytest.raises(ProxyFailed):
+        with pytest.raises(ProxyFailed) as caught:
             await transport.fetch(net.asks("http://shop.example/"), net.permit)
+    net.assert_prose(caught.value.message)
     assert net.permit.entered == []

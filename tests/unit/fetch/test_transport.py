@@ -259,16 +259,18 @@ async def test_a_closed_port_is_a_failed_connection(net: Any) -> None:
     async with net.serve(net.http()) as server:
         url = server.url
     async with net.transport() as transport:
-        with pytest.raises(ConnectFailed):
+        with pytest.raises(ConnectFailed) as caught:
             await transport.fetch(net.asks(url), net.permit)
+    net.assert_prose(caught.value.message)
     assert net.permit.entered == []
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 64 + ".example"])
 async def test_an_unknown_name_is_said_to_be_unknown(net: Any, host: str) -> None:
     async with net.transport() as transport:
-        with pytest.raises(NameNotResolved):
+        with pytest.raises(NameNotResolved) as caught:
             await transport.fetch(net.asks(f"http://{host}/"), net.permit)
+    net.assert_prose(caught.value.message)
 
 
 async def test_a_header_that_breaks_http_is_refused(net: Any) -> None:
@@ -333,8 +335,9 @@ async def test_a_wrong_certificate_is_refused(
     context.load_cert_chain(cert, key)
     tls = ssl.create_default_context(cafile=str(cert)) if is_trusted else None
     async with net.serve(net.http(), ssl=context) as server, net.transport(tls=tls) as transport:
-        with pytest.raises(TlsFailed):
+        with pytest.raises(TlsFailed) as caught:
             await transport.fetch(net.asks(server.url.replace("http:", "https:")), net.permit)
+    net.assert_prose(caught.value.message)
     assert net.permit.entered == []
     assert not server.seen
 
