@@ -99,6 +99,10 @@ class NumberText(NamedTuple):
         """True if nothing in the text says what its point means."""
         return self.lone == "." and not self.is_money
 
+    def swapped(self) -> NumberText:
+        """Return the number with its other reading as the likelier one."""
+        return NumberText(self.other, self.currency, self.is_money, self.proves, self.lone, self.value)
+
     def read_with(self, decimal: str) -> int | float:
         """Return the reading for a decimal sign."""
         small, large = sorted((self.value, self.other), key=abs)

@@ -6,13 +6,13 @@ import re
 import unicodedata
 from decimal import Decimal
 
-from smartspider.pipeline.steps.currencies import FOUND, THREE_DECIMALS, currency_code, is_vague
+from smartspider.pipeline.steps.currencies import THREE_DECIMALS, cut_currencies
 from smartspider.pipeline.steps.number_marks import LARGEST, NumberText, NumberToken, is_round, read_token
 
 _MINUS = "-\u2212\u2013\u2012\ufe63"
 _IDEOGRAPHS = "\u2e80"
 """From here on, words and numbers are written without spaces."""
-_SPELLING = str.maketrans("\u2019\u00b4\u066c\u066b", "'''.", "\u200b\u200e\u200f")
+_SPELLING = str.maketrans("\u2019\u00b4\u066c\u066b\u060c", "'''.,", "\u200b\u200e\u200f")
 """Replaces typographic and Arabic separators, and removes invisible characters."""
 _PLAIN = re.compile(r"(-?)((?:[1-9]\d{0,2}(?:,\d{3}){1,4}|\d{1,15}))(\.\d{1,15})?", re.ASCII)
 """The fast path: matches most numbers at a tenth of the cost."""
@@ -28,6 +28,7 @@ _UNITS = {
 }  # fmt: skip
 _NO_CENTS = re.compile(r"(?<=\d)([.,])\s?[-\u2013\u2014]+(?!\s?\d)")
 """The dash for no cents: `1.299,-`."""
+_SIGNS = re.compile(r"\d\s?[€£$]\s?\d")
 _SIGN_INSIDE = re.compile(r"(?<![.,\d])(\d{1,3}(?:[ .,]?\d{3})*)\s?([€£$])\s?(\d\d)(?![\d.,])")
 """A currency sign as decimal sign: `35€ 99`."""
 _GAP = re.compile(r"(?<=\d)([.,]) (?=\d\d(?!\d))")
@@ -35,7 +36,8 @@ _GAP = re.compile(r"(?<=\d)([.,]) (?=\d\d(?!\d))")
 _ALL_DIGITS = re.compile(r"[\d.' ]+")
 _STRAY_POINT = re.compile(r"(?<![\d.,])\.(?=\d+[.,]\d)")
 """A point before a number that has its own marks: `$.750.30`."""
-_SEPARATING_DASH = re.compile(r"^[-\u2013\u2014]\s+")
+_DASHES = "-\u2013\u2014"
+_SEPARATING_DASH = re.compile(rf"^[{_DASHES}]\s+")
 """The rest of `Name - $44.99`; a minus sign stands beside the amount or its currency."""
 _ASIDE = re.compile(r"\([^()]*\d[^()]*\)")
 _PERCENTAGE = re.compile(r"[-+\u2212]?\s?\d+(?:[.,]\d+)?\s?%")
@@ -60,36 +62,21 @@ def parse_number(text: str, decimal: str | None, language: str) -> NumberText | 
         text = rest.strip()
     if not _WORDS.search(text):
         return _read(text, decimal, None, is_money=False)
-    text = _SIGN_INSIDE.sub(lambda found: _with_cents(found, decimal or "."), text)
-    text, code, is_money = _without_currency(text, language)
-    if is_money:
-        found = _quick(text, decimal, code, is_money=True)
-        if found is not None:
-            return found
-    return _read(text, decimal, code, is_money=is_money)
+    if _SIGNS.search(text):
+        text = _SIGN_INSIDE.sub(lambda found: _with_cents(found, decimal or "."), text)
+    money = cut_currencies(text, language)
+    if not money.is_money:
+        return _read(text, decimal, None, is_money=False)
+    if text[0] in _DASHES:
+        money = cut_currencies(_SEPARATING_DASH.sub("", text), language)
+    text = money.text.strip()
+    found = _quick(text, decimal, money.code, is_money=True)
+    return found or _read(text, decimal, money.code, is_money=True)
 
 
 def _with_cents(found: re.Match[str], decimal: str) -> str:
     whole = "".join(filter(str.isdecimal, found[1]))
     return f"{whole}{decimal}{found[3]}{found[2]}"
-
-
-def _without_currency(text: str, language: str) -> tuple[str, str | None, bool]:
-    """Cut all currencies out of a text; return it, the ISO code of the first clear one, and True if it is
-    money.
-    """
-    names = FOUND.findall(text)
-    if not names:
-        return text, None, False
-    name = names[0]
-    if len(names) > 1 and is_vague(name):
-        name = next((each for each in names if not is_vague(each)), name)
-    text = _CURRENCY.sub(" ", _SEPARATING_DASH.sub("", text))
-    return text.strip(), currency_code(name, language), True
-
-
-_CURRENCY = re.compile(rf"(?:{FOUND.pattern})(?:(?<=[^\W\d_])\.)?")
-"""A currency, with the point of an abbreviation: `Rs.`."""
 
 
 def _quick(text: str, decimal: str | None, code: str | None, *, is_money: bool) -> NumberText | None:
@@ -100,7 +87,8 @@ def _quick(text: str, decimal: str | None, code: str | None, *, is_money: bool) 
     digits = minus + whole.replace(",", "")
     if fraction is None:
         if decimal is None and len(whole) in (5, 6, 7) and whole[-4] == ",":
-            return NumberText(int(digits), code, is_money, "", ",", int(digits) / 1000)
+            number = NumberText(int(digits), code, is_money, "", ",", int(digits) / 1000)
+            return number if code is None else _judged(number.swapped(), text)
         return NumberText(int(digits), code, is_money, "." if len(digits) < len(whole) else "")
     value = float(digits + fraction)
     if decimal is not None or len(fraction) != 4 or len(whole) > 3 or whole[0] == "0":
@@ -109,9 +97,12 @@ def _quick(text: str, decimal: str | None, code: str | None, *, is_money: bool) 
 
 
 def _judged(number: NumberText, text: str) -> NumberText:
-    """Choose the likelier reading of a point before exactly three digits, given as decimal sign."""
-    is_grouped = number.currency not in THREE_DECIMALS if number.is_money else is_round(text)
-    return number._replace(value=number.other, other=number.value) if is_grouped else number
+    """Choose the likelier reading of a lone mark before exactly three digits, given as decimal sign."""
+    if number.is_money:
+        is_grouped = number.lone not in THREE_DECIMALS.get(number.currency or "", "")
+    else:
+        is_grouped = number.lone == "," or is_round(text)
+    return number.swapped() if is_grouped else number
 
 
 def _read(text: str, decimal: str | None, code: str | None, *, is_money: bool) -> NumberText | None:
@@ -155,11 +146,12 @@ def _is_repeated(numbers: list[re.Match[str]], decimal: str | None) -> bool:
 
 
 def _settled(number: NumberText, token: str, *, is_sure: bool) -> NumberText:
-    """Choose a reading of a number with a lone mark, given as decimal sign."""
+    """Choose a reading of a number with a lone mark, given as decimal sign; with a unit it is sure."""
+    if not is_sure:
+        return _judged(number, token)
     if number.lone == ",":
-        number = number._replace(value=number.other, other=number.value)
-        return number._replace(lone="", proves="") if is_sure else number
-    return number._replace(lone="") if is_sure else _judged(number, token)
+        number = number.swapped()
+    return number._replace(lone="", proves="")
 
 
 def _number(token: NumberToken, *, is_negative: bool, scale: int) -> NumberText | None:
