@@ -75,6 +75,8 @@ _NAMED = re.compile(
 _NAME_BEFORE = re.compile(r"[\w.-]*\Z")
 _SHORT_QUERY = re.compile(r"(?<=[?&;])(key|sig|sid)=([^\s&;#\"'<>]{8,})", re.IGNORECASE)
 _SHAPED = re.compile(r"\beyJ[\w-]{8,4000}\.[\w-]{8,4000}\.[\w-]*|\bss[trk]_[\w-]{16,}")
+_REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{[A-Za-z_]\w*\}", re.ASCII)
+"""`Bearer ${NAME}` names a secret but does not contain it."""
 _PLAIN = frozenset(("true", "false", "none", "null"))
 
 
@@ -163,6 +165,8 @@ class Redactor:
 
     def _under(self, name: str, value: Any, depth: int) -> Any:
         if value in (None, "", b"") or isinstance(value, bool):
+            return value
+        if isinstance(value, str) and _REFERENCE.fullmatch(value):
             return value
         return REDACTED if is_secret_name(name) else self.value(value, depth + 1)
 

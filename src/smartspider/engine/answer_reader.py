@@ -20,7 +20,7 @@ from smartspider.core.pages.rules import DateCutoff
 from smartspider.core.requests.recrawl import PageVersion, page_version
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
-from smartspider.core.requests.request_headers import only_content, without_content
+from smartspider.core.requests.request_headers import only_content, require_open_body, without_content
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader
@@ -129,6 +129,7 @@ class AnswerReader:
         own = request.extras
         extras = Extras(meta={**own.meta, "redirects": hops})
         if page.status in (307, 308):
+            require_open_body(own.body, request.url, target)
             headers = only_content(own.headers)
             extras = msgspec.structs.replace(extras, method=own.method, headers=headers, body=own.body)
         child = self._redirected(request, target, extras)

@@ -12,6 +12,7 @@ from smartspider.core.pages.rules import OWN_PAGE, ROBOTS_PAGE
 from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.requests.request import DEFAULT_PAGE, NO_EXTRAS, Extras, Request, fingerprint
 from smartspider.core.requests.scope import out_of_scope, pattern_refusal, url_refusal
+from smartspider.core.requests.secrets import has_references
 from smartspider.core.requests.urls import canonical_url, host_of, normal_url, origin_of
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup.memory import RecentSet
@@ -260,6 +261,8 @@ def _child(link: Link, extras: Extras, request: Request, target: _Target) -> Req
         is_next_page = link.is_pagination or is_sitemap
         return Request(url, identity, link.page, link.priority, depth, is_next_page=is_next_page)
     if link.is_pagination and origin_of(url) != origin_of(request.url):
+        if extras.body is not None and has_references(extras.body):
+            extras = Extras(meta=extras.meta)
         extras = msgspec.structs.replace(extras, headers=())  # they may hold credentials for the first origin
     identity = fingerprint(canonical, method=extras.method, body=extras.body)
     return Request(

@@ -22,6 +22,7 @@ from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems
 from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.model.values import duration_s
+from smartspider.taskfile.secret_checks import find_secret_problems
 
 _MAX_PROBLEMS = 100
 """Maximum number of reported problems of entries."""
@@ -39,6 +40,7 @@ def find_contradictions(task: Task) -> list[Problem]:
         *_item_dedup(task),
         *_intervals(task),
         *_schedule(task),
+        *islice(find_secret_problems(task), _MAX_PROBLEMS),
     ]
 
 

@@ -9,10 +9,11 @@ from smartspider.core.errors import Problem
 from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.templates import (
+    fill_body,
     fill_form,
     fill_header,
     fill_json,
-    fill_text,
+    fill_json_body,
     fill_url,
     placeholders_in,
 )
@@ -102,14 +103,14 @@ def _extras(entry: EntryOptions, values: Mapping[str, Any], task: Task) -> Extra
     body: bytes | None = None
     method = task.fetch.method
     if entry.graphql is not None:
-        query = {"query": entry.graphql.query, "variables": fill_json(entry.graphql.variables, values)}
+        query = {"query": entry.graphql.query, "variables": fill_json_body(entry.graphql.variables, values)}
         operation = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}
         return Extras("POST", with_content_type(JSON, headers), json_body({**query, **operation}), meta)
     if isinstance(entry.body, str):
-        fill = fill_form if media_type_of(headers) == FORM else fill_text
+        fill = fill_form if media_type_of(headers) == FORM else fill_body
         body = fill(entry.body, values).encode(errors="replace")
     elif entry.body is not None:
-        body = json_body(fill_json(entry.body, values))
+        body = json_body(fill_json_body(entry.body, values))
         headers = with_content_type(JSON, headers)
     if body is not None and method == "GET":
         method = "POST"

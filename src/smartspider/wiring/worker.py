@@ -15,8 +15,9 @@ from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.secrets import has_references
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.run import Run
+from smartspider.core.runs.run import Run, secret_capability
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
 from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
 from smartspider.engine.context import WorkerContext, WorkerOptions
@@ -40,6 +41,7 @@ from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available, resolve
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
+from smartspider.services.secrets import read_secrets
 from smartspider.wiring.dedup import ProcessDedup
 
 
@@ -83,9 +85,12 @@ class JobFactory(msgspec.Struct, frozen=True):
         """Open the job of a run: compile its plan, open its transport and build its fetcher."""
         settings, clock = self.installation.settings, self.installation.clock
         compiled = compile_plan(plan)
+        secrets = await read_secrets(self.installation.secrets, plan)
         if self.redactor is not None:
             entry_headers = (header for entry in plan.entries for header in entry.extras.headers)
-            self.redactor.add_headers((*plan.fetch.headers, *entry_headers))
+            own_headers = (*plan.fetch.headers, *entry_headers)
+            self.redactor.add_headers(header for header in own_headers if not has_references(header[1]))
+            self.redactor.add(*secrets.values())
         new_transport = resolve(TRANSPORT, plan.fetch.mode)
         context = TransportContext(clock, policy, choose_proxy(settings))
         async with new_transport(plan.fetch, context) as transport:
@@ -104,6 +109,7 @@ class JobFactory(msgspec.Struct, frozen=True):
                     headers=headers,
                     robots=robots,
                     refuse=links.redirect_refusal,
+                    secrets=secrets if plan.sends_own_parts else None,
                 )
                 reader = self._reader(run, plan, compiled, links)
                 yield Job(plan, Processor(plan, fetcher, ReadTimeout(reader), self._permit_for, clock), links)
@@ -142,7 +148,7 @@ def run_worker(
         factory.context,
         GivenRuns(factory.installation.store, [run.id]),
         lambda now: factory.open_job(now, with_tuning(plan, now), policy),
-        _registration(number, plan.concurrency),
+        _registration(factory.installation.settings, number, plan.concurrency),
     )
 
 
@@ -170,7 +176,7 @@ def fleet_worker(
             has_keeper=installation.is_cluster,
         ),
         lambda run: factory.open_job(run, run_plan(run), policy),
-        _registration(number, slots, driver),
+        _registration(installation.settings, number, slots, driver),
         slots=slots,
         options=options,
     )
@@ -184,7 +190,9 @@ def build_bus(*subscribers: Subscriber) -> LocalBus:
     return bus
 
 
-def _registration(number: int, slots: int, driver: int | None = None) -> WorkerRegistration:
+def _registration(
+    settings: Settings, number: int, slots: int, driver: int | None = None
+) -> WorkerRegistration:
     pid, node, cpus = os.getpid(), socket.gethostname(), os.cpu_count() or 0
     name = f"worker {number} (pid {pid})" if driver is None else elastic_worker_name(driver, number, pid)
     return WorkerRegistration(
@@ -195,5 +203,5 @@ def _registration(number: int, slots: int, driver: int | None = None) -> WorkerR
         slots,
         cpus=cpus,
         is_elastic=driver is not None,
-        capabilities=frozenset(available(TRANSPORT)),
+        capabilities=frozenset((*available(TRANSPORT), *map(secret_capability, settings.variables))),
     )

@@ -54,6 +54,18 @@ def test_without_workers_nothing_moves(state: RunState) -> None:
     assert codes(situation(gate(), of=of, workers=(worker(seen_at=NOW - 300.0),))) == ["workers_silent"]
 
 
+def test_a_run_waits_for_a_worker_that_has_its_secrets() -> None:
+    of = progress(earlier=MOVING)
+    needs = frozenset({"http", "secret:API_KEY"})
+    needy = msgspec.structs.replace(of, run=msgspec.structs.replace(of.run, needs=needs))
+    (cause,) = find_causes(situation(gate(), of=needy)).causes
+    assert (cause.code, "SMARTSPIDER_VAR_API_KEY" in cause.what) == ("no_capable_worker", True)
+    able = worker(capabilities=needs)
+    assert "no_capable_worker" not in [
+        one.code for one in find_causes(situation(gate(), of=needy, workers=(able,))).causes
+    ]
+
+
 def test_a_run_waits_for_a_worker_that_has_its_transport() -> None:
     of = progress(earlier=MOVING)
     needy = msgspec.structs.replace(of, run=msgspec.structs.replace(of.run, needs=frozenset({"browser"})))

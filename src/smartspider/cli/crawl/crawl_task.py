@@ -16,6 +16,7 @@ from smartspider.cli.runs.progress import ProgressDisplay
 from smartspider.cli.target import cli_actor
 from smartspider.cli.terminal.output import count, join_names, print_json, print_message
 from smartspider.cli.terminal.stages import shown_stages
+from smartspider.cli.terminal.streams import printed_log_level
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.engine.runtime import tune_process
@@ -34,6 +35,7 @@ from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
 from smartspider.services.runs.choose_run import OUTPUT_STATES, choose_run, summarize
+from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model.task import Task
@@ -80,6 +82,7 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
 
 async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
     _cancel_on_signals()
+    await read_secrets(folder.secrets, plan)  # a missing one is reported before a run is created
     with ExitStack() as locks:
         locks.enter_context(task_lock(folder.path, plan.name))
         pending = runs_with_pending_output(folder.path) if options.outputs else ()
@@ -116,7 +119,14 @@ async def _crawl_run(folder: DataFolder, run: Run, plan: Plan, options: CrawlOpt
     """Crawl a run until it ends or the user interrupts it, and return it."""
     try:
         async with ProgressDisplay(folder.store, run.id, folder.clock):
-            return await crawl_run(folder, run, plan, workers=options.workers, on_ready=_stop_on_signals)
+            return await crawl_run(
+                folder,
+                run,
+                plan,
+                workers=options.workers,
+                on_ready=_stop_on_signals,
+                shown_level=printed_log_level(),
+            )
     except asyncio.CancelledError:
         return await folder.store.get_run(run.id)
 

@@ -1,8 +1,10 @@
-"""Headers of a request after a redirect: what belongs to its body, and what to its origin."""
+"""Parts of a request after a redirect: what belongs to its body, and what to its origin."""
 
 from __future__ import annotations
 
+from smartspider.core.errors import BadRedirect
 from smartspider.core.redaction import is_secret_name
+from smartspider.core.requests.secrets import has_references, references_in
 from smartspider.core.requests.urls import origin_of
 
 Headers = tuple[tuple[str, str], ...]
@@ -11,13 +13,28 @@ _OF_BODY = ("content-", "transfer-")
 
 
 def has_credentials(headers: Headers) -> bool:
-    """Return whether a header may hold credentials, by its name."""
-    return any(is_secret_name(name) for name, _ in headers)
+    """Return whether a header may hold credentials: by its name, or because it refers to a secret."""
+    return any(map(_is_credential, headers))
 
 
 def without_credentials(headers: Headers) -> Headers:
     """Return the headers that may be sent to any origin."""
-    return tuple(header for header in headers if not is_secret_name(header[0]))
+    return tuple(header for header in headers if not _is_credential(header))
+
+
+def _is_credential(header: tuple[str, str]) -> bool:
+    name, value = header
+    return is_secret_name(name) or has_references(value)
+
+
+def require_open_body(body: bytes | None, url: str, target: str) -> None:
+    """Raise `BadRedirect` if a body with secrets would be sent to another origin."""
+    names = () if body is None else sorted(set(references_in(body)))
+    if names:
+        raise BadRedirect(
+            f"{url} redirects to {target}, another origin, where ${{{names[0]}}} of the body is not sent",
+            hint=f"use {target} as the URL if you trust it",
+        )
 
 
 def without_content(headers: Headers) -> Headers:

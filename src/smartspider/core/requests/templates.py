@@ -1,4 +1,7 @@
-"""Templates: `{name}` is replaced by a value; other braces are literal."""
+"""Templates: `{name}` is replaced by a value; other braces are literal.
+
+In headers and bodies `${NAME}` refers to a secret and stays as it is; a value that looks like one is escaped.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from smartspider.core.requests.secrets import OPENING, SECRET_NAME, escape_references, escape_values
+
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
+_SENT = re.compile(rf"(\$\$\{{)|(\$\{{{SECRET_NAME}\}})|\{{([^{{}}]+)\}}")
+"""An escaped reference, a reference to a secret, or a template."""
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 _ABSENT = object()
 
@@ -46,28 +53,44 @@ def fill_url(template: str, values: Values) -> str:
     return _as_text(value) + _fill(template[first.end() :], values, _in_url)
 
 
+def fill_body(template: str, values: Values) -> str:
+    """Return the text body with values inserted verbatim."""
+    return _fill_sent(template, values, _as_text)
+
+
 def fill_form(template: str, values: Values) -> str:
     """Return the form body with values URL-encoded."""
-    return _fill(template, values, lambda value: quote_plus(_as_text(value)))
+    return _fill_sent(template, values, lambda value: quote_plus(_as_text(value)))
 
 
 def fill_header(template: str, values: Values) -> str:
     """Return the header with values inserted; control characters in them become spaces."""
-    return _fill(template, values, lambda value: _CONTROLS.sub(" ", _as_text(value)).strip())
+    return _fill_sent(template, values, lambda value: _CONTROLS.sub(" ", _as_text(value)).strip())
 
 
 def fill_json(template: Any, values: Values) -> Any:
     """Return JSON with values inserted into its strings. A string that is a single template becomes the value
     itself, whatever its type.
     """
+    return _fill_json(template, values, fill_text, lambda value: value)
+
+
+def fill_json_body(template: Any, values: Values) -> Any:
+    """Return the JSON of a body, filled like `fill_json`."""
+    return _fill_json(template, values, fill_body, escape_values)
+
+
+def _fill_json(
+    template: Any, values: Values, fill: Callable[[str, Values], str], whole: Callable[[Any], Any]
+) -> Any:
     if isinstance(template, str):
-        whole = _TEMPLATE.fullmatch(template)
-        value = _ABSENT if whole is None else _value(values, whole[1])
-        return fill_text(template, values) if value is _ABSENT else value
+        found = _TEMPLATE.fullmatch(template)
+        value = _ABSENT if found is None else _value(values, found[1])
+        return fill(template, values) if value is _ABSENT else whole(value)
     if isinstance(template, Mapping):
-        return {key: fill_json(inner, values) for key, inner in template.items()}
+        return {key: _fill_json(inner, values, fill, whole) for key, inner in template.items()}
     if isinstance(template, list | tuple):
-        return [fill_json(inner, values) for inner in template]
+        return [_fill_json(inner, values, fill, whole) for inner in template]
     return template
 
 
@@ -80,6 +103,30 @@ def _fill(template: str, values: Values, written: Callable[[Any], str]) -> str:
         return found[0] if value is _ABSENT else written(value)
 
     return _TEMPLATE.sub(put_in, template)
+
+
+def _fill_sent(template: str, values: Values, written: Callable[[Any], str]) -> str:
+    """Fill a template that `fill_secrets` reads later: text between references is escaped as a whole, so that
+    values cannot form a reference.
+    """
+    if "{" not in template:
+        return template
+    parts: list[str] = []
+    plain: list[str] = []
+    end = 0
+    for found in _SENT.finditer(template):
+        plain.append(template[end : found.start()])
+        end = found.end()
+        escaped, secret, name = found.groups()
+        if secret is not None:
+            parts += (escape_references("".join(plain)), secret)
+            plain.clear()
+        elif escaped is not None:
+            plain.append(OPENING)
+        else:
+            value = _value(values, name)
+            plain.append(found[0] if value is _ABSENT else written(value))
+    return "".join((*parts, escape_references("".join(plain) + template[end:])))
 
 
 def _value(values: Values, name: str) -> Any:

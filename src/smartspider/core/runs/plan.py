@@ -7,12 +7,14 @@ from typing import Any, Literal
 import msgspec
 
 from smartspider.core.items.dedup import ItemDedup
-from smartspider.core.pages.rules import PagePlan
+from smartspider.core.pages.rules import CursorPagination, PagePlan
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.request import Request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
+from smartspider.core.requests.secrets import names_in_requests, references_in
 from smartspider.core.requests.urls import CanonicalRules
+from smartspider.core.runs.run import secret_capability
 from smartspider.core.runs.tuning import Tuning, settings_of
 
 DEFAULT_ON_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
@@ -104,7 +106,31 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs(self) -> frozenset[str]:
         """The capabilities a worker must have to lease requests of the run."""
-        return frozenset({self.fetch.mode})
+        return frozenset({self.fetch.mode, *map(secret_capability, self.secrets)})
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The names of the secrets that requests of the run refer to."""
+        follows = (rule.request for page in self.pages.values() for rule in page.follow if rule.request)
+        templates = [part for request in follows for part in (dict(request.headers), request.body)]
+        return frozenset(
+            (
+                *references_in([*(text for _, text in self.fetch.headers), *templates]),
+                *names_in_requests(entry.extras for entry in self.entries),
+            )
+        )
+
+    @property
+    def sends_own_parts(self) -> bool:
+        """True if requests have headers or bodies of the task, which may refer to secrets."""
+        return (
+            bool(self.fetch.headers)
+            or any(entry.extras.headers or entry.extras.body for entry in self.entries)
+            or any(
+                isinstance(page.pagination, CursorPagination) or any(rule.request for rule in page.follow)
+                for page in self.pages.values()
+            )
+        )
 
     def tuned(self, tuning: Tuning) -> Plan:
         """Return the plan with changed settings."""

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 HTTP_ONLY = frozenset({"http"})
-"""The capabilities (transports) that workers have and runs need by default."""
+"""The capabilities (transports, secrets) that workers have and runs need by default."""
 
 RunState = Literal[
     "created", "queued", "running", "paused", "stopping", "stopped", "cancelled", "completed", "failed"
@@ -158,6 +158,15 @@ def end_id(run_id: int) -> int:
 def run_of(row_id: int) -> int:
     """Return the run of a row."""
     return row_id >> ROW_ID_BITS
+
+
+SECRET = "secret:"  # noqa: S105 - a prefix
+"""Prefix of the capability to fill in a secret."""
+
+
+def secret_capability(name: str) -> str:
+    """Return the capability of a worker that has a secret."""
+    return f"{SECRET}{name}"
 
 
 def encode_capabilities(names: Iterable[str]) -> str:

@@ -12,7 +12,14 @@ from smartspider.core.pages.rules import FollowRequest, FollowRule
 from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import NO_EXTRAS, Extras
-from smartspider.core.requests.templates import fill_form, fill_header, fill_json, fill_text, fill_url
+from smartspider.core.requests.templates import (
+    fill_body,
+    fill_form,
+    fill_header,
+    fill_json_body,
+    fill_text,
+    fill_url,
+)
 from smartspider.extract.links.link_limit import LINK_NOFOLLOW
 from smartspider.extract.parsing.link_markup import NofollowHref
 
@@ -101,9 +108,9 @@ def _request(template: FollowRequest | None, value: Any, item: Item) -> tuple[st
     if template.body is None:
         return href, Extras(template.method, headers)
     if not isinstance(template.body, str):
-        body = json_body(fill_json(template.body, values))
+        body = json_body(fill_json_body(template.body, values))
         return href, Extras(template.method, with_content_type(JSON, headers), body)
-    fill = fill_form if media_type_of(headers) == FORM else fill_text
+    fill = fill_form if media_type_of(headers) == FORM else fill_body
     return href, Extras(template.method, headers, fill(template.body, values).encode(errors="replace"))
 
 

@@ -23,7 +23,9 @@ from smartspider.core.pages.rules import (
     StopConditions,
 )
 from smartspider.core.requests.bodies import (
+    FORM,
     JSON,
+    media_type_of,
     param_of,
     value_at,
     with_content_type,
@@ -31,6 +33,7 @@ from smartspider.core.requests.bodies import (
     with_value,
 )
 from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
+from smartspider.core.requests.secrets import escape_values
 from smartspider.core.requests.templates import fill_text
 from smartspider.core.requests.urls import normal_url
 from smartspider.extract.jmes import JmesExpression
@@ -147,6 +150,8 @@ def _after_cursor(cursor: CursorPagination, request: Request, url: str, document
         text = fill_text("{0}", {"0": value})
         is_same = param_of(url, cursor.param) == text
         return [] if is_same else [_further(request, with_url_param(url, cursor.param, text))]
+    if media_type_of(extras.headers) != FORM:
+        value = escape_values(value)  # a cursor is no reference to a secret
     if value_at(extras.body, cursor.param) == value:
         return []
     body = with_value(extras.body, extras.headers, cursor.param, value)

@@ -8,9 +8,10 @@ import msgspec
 
 from smartspider.core.datetimes import format_time
 from smartspider.core.redaction import without_userinfo
-from smartspider.core.runs.run import GUARD, LIMIT, UNFINISHED, Run
+from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, Run
 from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation
+from smartspider.installation.settings import VARIABLE
 from smartspider.services.runs import closed_gates
 from smartspider.services.runs.blockers import find_blockers
 from smartspider.services.runs.progress import pages_per_s
@@ -171,6 +172,13 @@ def _no_slots(workers: Sequence[WorkerRecord]) -> list[Cause]:
 
 
 def _no_capability(missing: Sequence[str]) -> Cause:
+    secrets = [need.removeprefix(SECRET) for need in missing if need.startswith(SECRET)]
+    if secrets:
+        names = " and ".join(f"{VARIABLE}{name}" for name in secrets)
+        what = f"no live worker has {names}, which the run needs for ${{{secrets[0]}}}"
+        return Cause(
+            "no_capable_worker", what, "set it in the environment of a worker and restart that one"
+        )
     what = f"no live worker has the {' and '.join(missing)} transport that the run needs"
     return Cause("no_capable_worker", what, "install the transport on a machine and start a worker there")
 

@@ -12,6 +12,7 @@ from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import make_request
+from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.engine.runtime import SystemClock
@@ -95,6 +96,7 @@ class FetchContext(msgspec.Struct, frozen=True):
     permit_for: Callable[[str], Permit]
     robots: RobotsCache | None
     """None: robots.txt is ignored."""
+    secrets: SecretValues = {}
 
 
 def check_url(url: str) -> str:
@@ -119,7 +121,14 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
             robots = build_robots(
                 transport, policy=context.policy, headers=headers, cache=context.robots, clock=context.clock
             )
-        fetcher = build_fetcher(plan, transport, policy=context.policy, headers=headers, robots=robots)
+        fetcher = build_fetcher(
+            plan,
+            transport,
+            policy=context.policy,
+            headers=headers,
+            robots=robots,
+            secrets=context.secrets,
+        )
         page = await fetcher.fetch(request, context.permit_for(request.host))
         hops = list(page.hops)
         while (target := redirect_target(page)) is not None:

@@ -20,6 +20,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.services.preview.preview import Preview
 from smartspider.services.preview.rules import RuleResult, apply_rules
+from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.problem import Wrong, wrongs
@@ -98,6 +99,7 @@ def preview_timeout(time_limit_s: float) -> TimedOut:
 
 
 async def _preview_page(request: PreviewRequest, installation: Installation) -> PagePreview:
+    plan = compile_task(parse_task(request.task))
     gate = PreviewGate(installation.permits)
     context = FetchContext(
         installation.settings,
@@ -105,8 +107,9 @@ async def _preview_page(request: PreviewRequest, installation: Installation) -> 
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None),
         installation.store,
+        await read_secrets(installation.secrets, plan),
     )
-    page: Page = await fetch_with(context, request.url, compile_task(parse_task(request.task)).fetch)
+    page: Page = await fetch_with(context, request.url, plan.fetch)
     return PagePreview(page.url, page.status, apply_rules(request.task, page))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from smartspider.core import errors
-from smartspider.installation.settings import PREFIX, Settings
+from smartspider.installation.settings import PREFIX, VARIABLE, Settings
 from smartspider.services.preview.preview import Preview
 
 if TYPE_CHECKING:
@@ -137,10 +137,13 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes, max_
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """Return the settings that a preview needs: no secret but the address of a cluster."""
+    """Return the settings that a preview needs: no secret but the address of a cluster and the secrets that
+    tasks may use.
+    """
     names = ["allow_private", "contact", "proxy"]
     names += ["store_url", "frontier_url"] if settings.is_cluster else []
-    return {f"{PREFIX}{name.upper()}": getattr(settings, name) for name in names}
+    variables = {f"{VARIABLE}{name}": value for name, value in settings.variables.items()}
+    return {f"{PREFIX}{name.upper()}": getattr(settings, name) for name in names} | variables
 
 
 def _error(failed: PreviewError) -> errors.SmartSpiderError:
