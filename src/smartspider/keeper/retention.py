@@ -21,12 +21,21 @@ from smartspider.store.notifications import NotificationStore
 from smartspider.store.runs.store import RunStore
 
 MINUTE_S = 60.0
+LOGS_EVERY_S = 30.0
+
+
+async def trim_logs(logs: LogStore, clock: Clock, retention: Retention) -> None:
+    """Delete the oldest log lines beyond the size and age limits."""
+    if retention.log_bytes is not None:
+        await logs.trim(retention.log_bytes)
+    if retention.log_age_s is not None:
+        await logs.delete_before(clock.now() - retention.log_age_s)
 
 
 class TrimLogs:
     """Deletes log lines beyond the size or age limit."""
 
-    name, every_s = "logs", 30.0
+    name, every_s = "logs", LOGS_EVERY_S
 
     def __init__(self, logs: LogStore, clock: Clock, retention: Retention) -> None:
         self._logs = logs
@@ -35,10 +44,7 @@ class TrimLogs:
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
         """Delete the oldest lines."""
-        if self._retention.log_bytes is not None:
-            await self._logs.trim(self._retention.log_bytes)
-        if self._retention.log_age_s is not None:
-            await self._logs.delete_before(self._clock.now() - self._retention.log_age_s)
+        await trim_logs(self._logs, self._clock, self._retention)
 
 
 class TrimEvents:

@@ -1,4 +1,4 @@
-"""JSON log files in the data folder, and JSON lines on standard output."""
+"""Log files in the data folder, and lines on the standard streams."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import msgspec
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import Event
-from smartspider.core.logs import LEVEL_NAMES, LogLine
+from smartspider.core.logs import LEVEL_NAMES, LogLine, StoredLogLine
 from smartspider.core.redaction import Redactor
+from smartspider.views.logs import log_text, log_view
 
 FOLDER = "logs"
 MAX_BYTES = 20_000_000
@@ -124,3 +125,10 @@ def print_line(line: LogLine) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.write(f"{as_json(line)}\n")
         sys.stdout.flush()
+
+
+def show_line(line: LogLine) -> None:
+    """Print a line as text to standard error; errors are ignored."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{log_text(log_view(StoredLogLine(0, line)))}\n")
+        sys.stderr.flush()

@@ -1,11 +1,11 @@
-"""The event subscribers of a server's worker: log lines to a file, the store and standard output; metrics."""
+"""The event subscribers of a worker: log lines to a file, the store and standard error; metrics."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from smartspider.interfaces.event_bus import Subscriber
 from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
 from smartspider.telemetry.buffer import LogBuffer
-from smartspider.telemetry.log_files import EventLog, print_line
+from smartspider.telemetry.log_files import EventLog, show_line
 from smartspider.telemetry.metrics import EventCounter
 
 COUNT_EVERY_S = 2.0
@@ -29,14 +29,20 @@ LAST_FLUSH_S = 5.0
 
 
 class LogDestinations(msgspec.Struct, frozen=True):
-    """The destinations and the level of a worker's log."""
+    """The destinations of a worker's log, and their minimum levels."""
 
     folder: Path
+    """Its folder of log files."""
     logs: LogStore
-    metrics: MetricStore
     level: str = "info"
-    is_printed: bool = False
-    """Also print JSON to standard output."""
+    metrics: MetricStore | None = None
+    """Where events are counted, if anywhere."""
+    file: str = ""
+    """Name of the log file, if not that of the worker."""
+    stored_level: str = "debug"
+    """The store gets lines of `level` that have at least this level as well."""
+    shown_level: str | None = None
+    """Lines of this level are also printed to standard error."""
 
 
 class LogLineSubscriber:
@@ -66,22 +72,31 @@ async def worker_subscribers(
     """Yield the subscribers for a worker's bus. They write about once a second, and the rest at the end."""
     redactor = redactor or Redactor()
     buffer = LogBuffer(destinations.logs.add, worker)
-    counter = EventCounter(destinations.metrics.add)
-    file = EventLog(destinations.folder, worker, destinations.level, redactor)
-    outputs = (buffer.add, print_line) if destinations.is_printed else (buffer.add,)
-    tasks = [
-        asyncio.create_task(buffer.keep_flushing(), name="log lines"),
-        asyncio.create_task(_keep_counting(counter), name="sums"),
-    ]
+    file = EventLog(destinations.folder, destinations.file or worker, destinations.level, redactor)
+    stored_level = max(destinations.level, destinations.stored_level, key=LEVELS.__getitem__)
+    subscribers: list[Subscriber] = [file, LogLineSubscriber(worker, stored_level, redactor, buffer.add)]
+    tasks = [asyncio.create_task(buffer.keep_flushing(), name="log lines")]
+    flushes: list[Callable[[], Awaitable[None]]] = [buffer.flush]
+    if destinations.metrics is not None:
+        counter = EventCounter(destinations.metrics.add)
+        subscribers.append(counter)
+        tasks.append(asyncio.create_task(_keep_counting(counter), name="sums"))
+        flushes.append(counter.flush)
+    subscribers += shown_lines(worker, destinations.shown_level, redactor)
     try:
-        yield [file, LogLineSubscriber(worker, destinations.level, redactor, *outputs), counter]
+        yield subscribers
     finally:
-        await stop_tasks(tasks, buffer.flush, counter.flush)
+        await stop_tasks(tasks, *flushes)
         file.close()
 
 
+def shown_lines(worker: str, level: str | None, redactor: Redactor) -> list[Subscriber]:
+    """Return a subscriber that prints lines of a level to standard error; none without a level."""
+    return [] if level is None else [LogLineSubscriber(worker, level, redactor, show_line)]
+
+
 async def stop_tasks(
-    tasks: list[asyncio.Task[None]], *flushes: Callable[[], object], within_s: float = LAST_FLUSH_S
+    tasks: list[asyncio.Task[None]], *flushes: Callable[[], Awaitable[None]], within_s: float = LAST_FLUSH_S
 ) -> None:
     """Cancel background tasks, then flush within a timeout."""
     for task in tasks:
@@ -90,9 +105,7 @@ async def stop_tasks(
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within_s):
             for flush in flushes:
-                written = flush()
-                if asyncio.iscoroutine(written):
-                    await written
+                await flush()
 
 
 async def _keep_counting(counter: EventCounter) -> None:

@@ -44,3 +44,12 @@ def log_view(stored: StoredLogLine) -> LogView:
         error=line.error,
         fields=line.fields,
     )
+
+
+def log_text(line: LogView) -> str:
+    """Return a line for people: its time to the second, level, run, worker, event, message and URL."""
+    at = f"{line.at[:19]}Z" if line.at.endswith("Z") else line.at
+    run = "" if line.run_id is None else f"run {line.run_id}"
+    parts = (at, f"{line.level:<7}", run, line.worker, line.event, line.text, line.url or "")
+    text = "  ".join(part for part in parts if part)
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -8,13 +8,14 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import RunEnded, RunStarted
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.settings import build_redactor
-from smartspider.telemetry.log_files import EventLog
+from smartspider.wiring.crawl_log import CrawlLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.processes.worker_process import run_command
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
@@ -26,8 +27,18 @@ OnReady = Callable[[Callable[[], None]], None]
 """Called with the function that stops the crawl gracefully."""
 
 
-async def crawl_run(folder: DataFolder, run: Run, plan: Plan, *, workers: int, on_ready: OnReady) -> Run:
-    """Crawl a run until it ends, is paused or is stopped; return it."""
+async def crawl_run(
+    folder: DataFolder,
+    run: Run,
+    plan: Plan,
+    *,
+    workers: int,
+    on_ready: OnReady,
+    shown_level: str | None = None,
+) -> Run:
+    """Crawl a run until it ends, is paused or is stopped; return it. Log lines of `shown_level` are printed
+    to standard error.
+    """
     is_resumed = run.started_at is not None
     while run.state == "stopping":
         await folder.clock.sleep(POLL_S)
@@ -35,22 +46,22 @@ async def crawl_run(folder: DataFolder, run: Run, plan: Plan, *, workers: int, o
     if run.state not in UNFINISHED:
         return run
     run = await folder.store.set_state(run.id, "running", actor=folder.actor)
-    log = EventLog(folder.path, f"run-{run.id}", folder.settings.log_level)
-    try:
-        log(RunStarted(run.id, run.task_name, is_resumed))
-        if workers == 1:
-            run = await _crawl_in_process(folder, run, plan, on_ready)
-        else:
-            run = await _crawl_with_processes(folder, run, workers, on_ready)
+    log = CrawlLog(folder, run.id, shown_level)
+    async with log.trimmed():
+        await log.record(RunStarted(run.id, run.task_name, is_resumed))
+        try:
+            if workers == 1:
+                run = await _crawl_in_process(log, run, plan, on_ready)
+            else:
+                run = await _crawl_with_processes(log, run, workers, on_ready)
+        except asyncio.CancelledError:
+            run = await _pause_if_running(folder, run.id)
+            await log.record(RunEnded(run.id, run.state, run.reason))
+            raise
         run = await _pause_if_running(folder, run.id)
         if plan.urls == "bloom" and run.state not in UNFINISHED:
             await drop_run_filter(folder, run.id)
-        log(RunEnded(run.id, run.state, run.reason))
-    except asyncio.CancelledError:
-        await _pause_if_running(folder, run.id)
-        raise
-    finally:
-        log.close()
+        await log.record(RunEnded(run.id, run.state, run.reason))
     return run
 
 
@@ -68,30 +79,33 @@ async def _pause_if_running(folder: DataFolder, run_id: int) -> Run:
     return await folder.store.set_state(run_id, "paused", "interrupted", actor=folder.actor)
 
 
-async def _crawl_in_process(folder: DataFolder, run: Run, plan: Plan, on_ready: OnReady) -> Run:
+async def _crawl_in_process(log: CrawlLog, run: Run, plan: Plan, on_ready: OnReady) -> Run:
+    folder = log.folder
     redactor = build_redactor(folder.settings)
-    log = EventLog(folder.path, f"run-{run.id}-worker-0", folder.settings.log_level, redactor)
-    try:
-        bus = build_bus(log)
+    async with log.open("worker-0", redactor) as subscribers:
+        bus = build_bus(*subscribers)
         async with open_run_dedup(plan, folder, bus) as dedup:
             factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
             worker = run_worker(factory, run, plan, folder.policy_for(plan))
             on_ready(worker.stop)
             await worker.run()
-    finally:
-        log.close()
     return await folder.store.finish(run.id)
 
 
-async def _crawl_with_processes(folder: DataFolder, run: Run, workers: int, on_ready: OnReady) -> Run:
-    async with _processes(folder, run, workers) as supervisor:
+async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready: OnReady) -> Run:
+    folder = log.folder
+    async with _processes(log, workers) as supervisor:
         on_ready(supervisor.stop)
-        await supervisor.run()
+        try:
+            await supervisor.run()
+        except StoreUnavailable:
+            await folder.store.get_run(run.id)  # raises the reason if it concerns this process too
+            raise
     return await _finish(folder, run.id)
 
 
 @asynccontextmanager
-async def _processes(folder: DataFolder, run: Run, workers: int) -> AsyncIterator[Supervisor]:
+async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[Supervisor]:
     """Supervise worker processes. Only this process holds the other end of their standard input, so they
     exit when it ends.
     """
@@ -99,7 +113,7 @@ async def _processes(folder: DataFolder, run: Run, workers: int) -> AsyncIterato
 
     async def spawn(number: int) -> Process:
         process = await asyncio.create_subprocess_exec(
-            *run_command(folder.path, run.id, number),
+            *run_command(log, number),
             stdin=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C reaches only this process, which then stops them
         )
@@ -111,7 +125,7 @@ async def _processes(folder: DataFolder, run: Run, workers: int) -> AsyncIterato
             sys.stderr.write(f"worker {number} died (code {code}); starting another one\n")
 
     try:
-        yield Supervisor(spawn, workers, folder.clock, on_end)
+        yield Supervisor(spawn, workers, log.folder.clock, on_end)
     finally:
         for process in started:
             if process.returncode is None:

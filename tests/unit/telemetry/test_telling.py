@@ -182,12 +182,12 @@ async def _stored(folder: DataFolder) -> list[LogLine]:
     return [one.line for one in (await folder.logs.after(LogFilter(), after=0)).lines]
 
 
-async def test_a_worker_tells_a_file_the_store_and_standard_output(
+async def test_a_worker_tells_a_file_the_store_and_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_folder(tmp_path) as folder:
         run = await folder.store.create_run(plan_of("one"))
-        places = LogDestinations(tmp_path, folder.logs, folder.metrics, is_printed=True)
+        places = LogDestinations(tmp_path, folder.logs, metrics=folder.metrics, shown_level="info")
         async with worker_subscribers(places, "worker-0", Redactor([CANARY])) as subscribers:
             for subscriber in subscribers:
                 subscriber(RETRIED)
@@ -198,8 +198,8 @@ async def test_a_worker_tells_a_file_the_store_and_standard_output(
             "timeout",
         )
         assert ("smartspider_items_total", ()) in await folder.metrics.sums()
-    (printed,) = capsys.readouterr().out.splitlines()
-    assert json.loads(printed)["text"] == kept.text
+    (printed,) = capsys.readouterr().err.splitlines()
+    assert f"  warning  run {run.id}  worker-0  fetch.retried  {kept.text}  http" in printed
     (filed,) = (tmp_path / "logs" / "worker-0.jsonl").read_text().splitlines()
     assert json.loads(filed)["event"] == "fetch.retried"
     for told in (str(kept), printed, filed):

@@ -9,6 +9,7 @@ import click
 
 from smartspider.cli.exit_codes import Exit
 from smartspider.cli.terminal.output import count, print_line, print_message, printed
+from smartspider.cli.terminal.streams import printed_log_level
 
 if TYPE_CHECKING:
     from smartspider.services.preview.preview import FieldCoverageCount, Preview, PreviewedPage
@@ -117,4 +118,5 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview,
     installation_settings = read_settings()
     for override in plan.overrides:
         print_message(f"note: {override}")
-    return run_loop(preview_task(plan, installation_settings, limit=limit)), task
+    preview = preview_task(plan, installation_settings, limit=limit, shown_level=printed_log_level())
+    return run_loop(preview), task

@@ -25,7 +25,7 @@ from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.retry_or_close import Reading
 from smartspider.installation.installation import Installation
-from smartspider.installation.settings import Settings
+from smartspider.installation.settings import Settings, build_redactor
 from smartspider.interfaces.extractor import Extractor
 from smartspider.services.plans import plan_columns
 from smartspider.services.preview.preview import (
@@ -39,6 +39,7 @@ from smartspider.services.preview.preview import (
     rejected_views,
 )
 from smartspider.store.runs.store import RunStore
+from smartspider.telemetry.subscribers import shown_lines
 from smartspider.wiring.opening import open_folder
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
@@ -56,11 +57,12 @@ async def preview_task(
     limit: int,
     is_server: bool = False,
     gated: Callable[[Installation], Installation] = lambda installation: installation,
+    shown_level: str | None = None,
 ) -> Preview:
     """Fetch and extract at most `limit` pages of a task; nothing is stored.
 
     A server opens only the private addresses of its settings, a command those of the task's entries as well.
-    `gated` adds the gates of an installation.
+    `gated` adds the gates of an installation. Log lines of `shown_level` are printed to standard error.
     """
     lists = MAX_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
     plan = msgspec.structs.replace(
@@ -76,7 +78,10 @@ async def preview_task(
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")
         policy = folder.policy if is_server else folder.policy_for(plan)
-        worker = run_worker(JobFactory(gated(folder), build_bus(), recorder.wrap), run, plan, policy)
+        redactor = build_redactor(settings)
+        bus = build_bus(*shown_lines("dry-run", shown_level, redactor))
+        factory = JobFactory(gated(folder), bus, recorder.wrap, redactor)
+        worker = run_worker(factory, run, plan, policy)
         recorder.on_enough = worker.stop
         await worker.run()
         failures = await _failures(folder.store, run.id, limit)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.core.logs import LEVELS
 from smartspider.engine.context import DRAIN_S, RENEW_S, WorkerOptions
 from smartspider.engine.outage import OutageRetry
 from smartspider.engine.runtime import tune_process
@@ -24,18 +25,19 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.services.plans import run_plan
-from smartspider.telemetry.log_files import EventLog
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring import fault_injection
+from smartspider.wiring.crawl_log import CrawlLog
 from smartspider.wiring.dedup import open_dedup, open_run_dedup
 from smartspider.wiring.opening import open_folder, open_installation
 from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker, run_worker
 
 
-def run_command(data: Path, run_id: int, number: int) -> list[str]:
+def run_command(log: CrawlLog, number: int) -> list[str]:
     """Return the command line of a worker for one run."""
-    return [*_command(data, number), "--run", str(run_id)]
+    shown = [] if log.shown_level is None else ["--show-logs", log.shown_level]
+    return [*_command(log.folder.path, number), "--run", str(log.run_id), *shown]
 
 
 def fleet_command(
@@ -51,23 +53,21 @@ def _command(data: Path, number: int) -> list[str]:
     return [sys.executable, "-m", "smartspider.wiring.processes.worker_process", str(data), str(number)]
 
 
-async def run_single_run_worker(data: Path, run_id: int, number: int) -> None:
+async def run_single_run_worker(data: Path, run_id: int, number: int, shown_level: str | None) -> None:
     """Work on a run until it ends or this process is stopped."""
     settings = read_settings()
     redactor = build_redactor(settings)
-    with (
-        open_folder(data, settings=settings) as folder,
-        contextlib.closing(
-            EventLog(folder.path, f"run-{run_id}-worker-{number}", settings.log_level, redactor)
-        ) as log,
-    ):
+    with open_folder(data, settings=settings) as folder:
+        log = CrawlLog(folder, run_id, shown_level)
         run = await folder.store.get_run(run_id)
-        plan, bus = run_plan(run), build_bus(log)
-        async with open_run_dedup(plan, folder, bus) as dedup:
-            factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
-            worker = run_worker(factory, run, plan, folder.policy_for(plan), number=number)
-            stop_on_signals(worker.stop, with_parent=True)
-            await worker.run()
+        plan = run_plan(run)
+        async with log.open(f"worker-{number}", redactor) as subscribers:
+            bus = build_bus(*subscribers)
+            async with open_run_dedup(plan, folder, bus) as dedup:
+                factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
+                worker = run_worker(factory, run, plan, folder.policy_for(plan), number=number)
+                stop_on_signals(worker.stop, with_parent=True)
+                await worker.run()
 
 
 class FleetWorkerOptions(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ async def run_fleet_worker(process: FleetWorkerOptions) -> None:
     redactor = build_redactor(settings)
     async with open_installation(process.data, settings, "worker") as installation:
         destinations = LogDestinations(
-            installation.path, installation.logs, installation.metrics, settings.log_level
+            installation.path, installation.logs, settings.log_level, installation.metrics
         )
         async with worker_subscribers(destinations, _name(process, installation), redactor) as subscribers:
             bus = build_bus(*subscribers)
@@ -148,13 +148,14 @@ def main() -> int:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--run", type=int, metavar="RUN")
     kind.add_argument("--slots", type=int, metavar="N")
+    parser.add_argument("--show-logs", choices=LEVELS, help="print log lines of this level as text")
     parser.add_argument("--drain-s", type=float, help="seconds to finish requests in flight when stopped")
     parser.add_argument("--driver", type=int, metavar="PID", help="process that scales this worker")
     args = parser.parse_args()
     fault_injection.arm_from_environment()
     tune_process()
     if args.slots is None:
-        return run_process(run_single_run_worker(args.data, args.run, args.number))
+        return run_process(run_single_run_worker(args.data, args.run, args.number, args.show_logs))
     options = FleetWorkerOptions(args.data, args.number, args.slots, drain_s=args.drain_s, driver=args.driver)
     return run_process(run_fleet_worker(options))
 
