@@ -143,6 +143,8 @@ class LenientParser:
 
     def _recover(self) -> _Fed:
         if self._payload is not None:
+            if self._payload.is_eof():
+                raise UnreadableAnswer("is followed by bytes that belong to no request")
             if self._wire is None:
                 raise UnreadableAnswer("has an invalid chunk")
             self._start_decoder()
@@ -199,7 +201,7 @@ class LenientParser:
                 self._payload.feed_eof()
 
     def _end_chunks(self, decoder: ChunkDecoder) -> None:
-        if self._payload is None or self._payload.is_eof():
+        if self._payload is None or self._payload.is_eof() or self._payload.exception() is not None:
             return
         if not decoder.is_ended:
             raise TransferEncodingError("the last chunk is missing")
@@ -208,7 +210,7 @@ class LenientParser:
     def _refuse(self, wrong: UnreadableAnswer) -> HttpProcessingError:
         """Return the error, and end a payload that is being read with it."""
         error = _error(wrong)
-        if self._payload is not None:
+        if self._payload is not None and not self._payload.is_eof():
             self._payload.set_exception(error)
         return error
 

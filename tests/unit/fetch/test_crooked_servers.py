@@ -74,6 +74,7 @@ READ = [
     Case("bare line feeds", b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", READ_BY_BOTH),
     Case("a reason of bytes", b"HTTP/1.1 200 \xff\x01\r\n" + TWO + b"\r\nok", READ_BY_BOTH),
     Case("bytes behind the body", OK + TWO + b"\r\nok and more", READ_BY_BOTH),
+    Case("bytes behind the chunks", CHUNKED + b"2\r\nok\r\n0\r\n\r\nand more", READ_BY_BOTH),
     Case("an answer behind the body", OK + TWO + b"\r\nok" + OK + b"\r\n", READ_BY_BOTH),
     Case(
         "an interim answer", b"HTTP/1.1 103 Hint\r\nLink: </a>\r\n\r\n" + OK + TWO + b"\r\nok", READ_BY_BOTH
@@ -216,6 +217,19 @@ async def test_a_crooked_chunk_late_in_a_body_costs_nothing_of_it(net: Any) -> N
     odd = b'%x; odd="\x01\r\n%s\n' % (len(text), text)
     page = await fetch(net, CHUNKED + good + odd + b"0\n\n")
     assert page.body == text * 11
+
+
+async def test_bytes_behind_the_last_chunk_end_the_connection_and_not_the_page(net: Any) -> None:
+    async def answer(_seen: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(CHUNKED)
+        await writer.drain()
+        await asyncio.sleep(0.01)  # another packet
+        writer.write(b"2\r\nok\r\n0\r\n\r\nand more")
+
+    async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
+        for _ in range(3):
+            assert (await transport.fetch(net.asks(server.url), net.permit)).body == b"ok"
+    assert server.connections == 3
 
 
 async def test_a_bad_chunk_in_a_body_too_long_to_be_read_again_is_an_error_at_once(net: Any) -> None:

@@ -19,7 +19,7 @@ _MARKUP = re.compile(
     rb"|<(?:(/?)([a-z][^\t\n\f\r />]*+)" + _ATTRIBUTES + rb"|[!/?][^>]*+)(?:>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-"""What is not closed extends to the end, so that nothing is scanned twice."""
+"""Markup that is not closed extends to the end, so that nothing is scanned twice."""
 _ATTRIBUTE = re.compile(rb"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 _RAW_TEXT = frozenset(
     {b"script", b"style", b"title", b"textarea", b"xmp", b"iframe", b"noembed", b"noframes"}
