@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -211,3 +212,15 @@ def test_an_output_that_cannot_be_written_is_written_by_the_next_command(
         assert graph.problems(workshop.rows()) == []
         assert site.fetches() == fetched, "nothing was fetched again"
         assert workshop.crawl(*outputs).expect(0).json["run_id"] == "2"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_folder_that_is_removed_ends_the_crawl_with_one_line(workshop: Workshop, workers: int) -> None:
+    with graph_site(3000, delay_ms=5) as site:
+        workshop.write(graph_task(site.url("/")))
+        crawl = workshop.start("crawl", "task.json", "--json", "-o", "rows.csv", "--workers", workers)
+        until(lambda: site.fetches() > 50, "the crawl to run")
+        shutil.rmtree(workshop.folder / ".smartspider")
+        assert_clear(crawl.wait(), "removed")
+    assert not (workshop.folder / "rows.csv").exists()
+    assert not list(workshop.folder.rglob("smartspider.db"))

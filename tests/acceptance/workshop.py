@@ -60,14 +60,18 @@ class Finished(msgspec.Struct, frozen=True):
 class Command:
     """A command that runs."""
 
-    def __init__(self, arguments: list[str], folder: Path, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, arguments: list[str], folder: Path, environment: Mapping[str, str], log: Path, stdin: str = ""
+    ) -> None:
         self._out, self._err = log.with_suffix(".out"), log.with_suffix(".err")
-        with self._out.open("wb") as out, self._err.open("wb") as err:
+        given = log.with_suffix(".in")
+        given.write_text(stdin, encoding="utf-8")
+        with self._out.open("wb") as out, self._err.open("wb") as err, given.open("rb") as read:
             self._process = subprocess.Popen(
                 arguments,
                 cwd=folder,
                 env=dict(environment),
-                stdin=subprocess.DEVNULL,
+                stdin=read,
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
@@ -143,24 +147,27 @@ class Workshop:
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
         return path
 
-    def start(self, *arguments: object, env: Mapping[str, str] | None = None) -> Command:
-        """`smartspider ARGUMENTS`, in the background."""
-        return self.start_python("-m", "smartspider", *arguments, env=env)
+    def start(self, *arguments: object, env: Mapping[str, str] | None = None, stdin: str = "") -> Command:
+        """`smartspider ARGUMENTS`, in the background; `stdin` is all it can read."""
+        return self.start_python("-m", "smartspider", *arguments, env=env, stdin=stdin)
 
-    def start_python(self, *arguments: object, env: Mapping[str, str] | None = None) -> Command:
+    def start_python(
+        self, *arguments: object, env: Mapping[str, str] | None = None, stdin: str = ""
+    ) -> Command:
         """`python ARGUMENTS`, in the background."""
         command = Command(
             [sys.executable, *map(str, arguments)],
             self.folder,
             {**self._environment, **(env or {})},
             self._logs / str(len(self._commands)),
+            stdin,
         )
         self._commands.append(command)
         return command
 
-    def run(self, *arguments: object, env: Mapping[str, str] | None = None) -> Finished:
+    def run(self, *arguments: object, env: Mapping[str, str] | None = None, stdin: str = "") -> Finished:
         """`smartspider ARGUMENTS`, until it ends."""
-        return self.start(*arguments, env=env).wait()
+        return self.start(*arguments, env=env, stdin=stdin).wait()
 
     def crawl(self, *arguments: object, env: Mapping[str, str] | None = None) -> Finished:
         """`smartspider crawl task.json --json ARGUMENTS`, until it ends."""

@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from smartspider.backends.sqlite.database import FILE, LOCK_TIMEOUT_S
+from smartspider.backends.sqlite.file_watch import CHECK_S
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
@@ -189,3 +190,16 @@ async def test_the_log_is_moved_into_the_file_while_work_goes_on(
     assert max(sizes) < 40_000_000
     assert (backend.folder / FILE).stat().st_size > 12_000_000
     assert len(await items(backend, run)) == 9600
+
+
+async def test_a_removed_file_is_noticed_although_sqlite_goes_on(backend: SqliteBackend) -> None:
+    run = await begin(backend, *urls(2))
+    (backend.folder / FILE).rename(backend.folder / "elsewhere.db")
+    await backend.clock.advance(CHECK_S)
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        await backend.store.get_run(run.id)
+    (backend.folder / FILE).write_bytes(b"")
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        await backend.store.create_run(plan_of())
+    (backend.folder / "elsewhere.db").replace(backend.folder / FILE)
+    assert (await backend.store.get_run(run.id)).id == run.id
