@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
+
 from smartspider.core.errors import NotReadable
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
@@ -17,6 +19,10 @@ from smartspider.suggest.vocabulary import SITE_TYPES
 
 MAX_LISTS = 3
 _LEAST_SCORE = 2.0
+_RENDERED = 2000
+"""Pages with less visible text are rendered by scripts."""
+_COMPARED = 20
+_UNSEEN = 0.3
 
 
 def json_page_lists(document: Document) -> list[Draft]:
@@ -27,14 +33,39 @@ def json_page_lists(document: Document) -> list[Draft]:
     ]
 
 
-def script_lists(document: Document) -> list[Draft]:
-    """Return drafts for lists in the scripts of an HTML page."""
+def script_lists(document: Document, shown: str) -> list[Draft]:
+    """Return drafts for lists in the scripts of an HTML page; `shown` is its visible text.
+
+    Data that the page does not show describe the site more often than its content.
+    """
     drafts = []
     for one in json_lists(read_source("state", document))[:MAX_LISTS]:
         if one.score >= _LEAST_SCORE:
             rule = {"type": "state", "expr": one.expr}
-            drafts.append(_draft(one, rule, f"{one.size} objects in a script, at {one.expr}"))
+            draft = _draft(one, rule, f"{one.size} objects in a script, at {one.expr}")
+            drafts.append(draft if is_shown(one.rows, shown) else _hidden(draft))
     return drafts + _json_ld_lists(read_source("json_ld", document))
+
+
+def is_shown(rows: list[dict[str, Any]], shown: str) -> bool:
+    """Return True if the page shows a text of most objects, or shows next to nothing."""
+    if len(shown) < _RENDERED:
+        return True
+    page = " ".join(shown.split()).casefold()
+    seen = sum(any(text in page for text in _texts_of(row)) for row in rows[:_COMPARED])
+    return 2 * seen >= len(rows[:_COMPARED])
+
+
+def _texts_of(row: dict[str, Any]) -> Iterator[str]:
+    for value in list(row.values())[:40]:
+        if isinstance(value, str) and 4 <= len(value) < 300 and " " in value.strip():
+            yield " ".join(value.split()).casefold()
+
+
+def _hidden(draft: Draft) -> Draft:
+    return msgspec.structs.replace(
+        draft, score=draft.score * _UNSEEN, reasons=(*draft.reasons, "the page does not show them")
+    )
 
 
 def feed_list(document: Document) -> list[Draft]:

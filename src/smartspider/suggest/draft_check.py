@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,9 +19,12 @@ from smartspider.suggest.suggestion import Draft, SuggestedField, Suggestion, ma
 from smartspider.taskfile.compile_pages import page_plans
 from smartspider.taskfile.load import parse_task
 
+Converted = dict[tuple[str, str], Any]
+"""Values after steps, by the steps and the value."""
+
 SAMPLES = 5
-_STEP_SAMPLES = 50
-"""The number of values on which steps are tried."""
+_FIRST_TRIED, _LATER_TRIED = 8, 6
+"""The values on which steps are tried: the first, and some from all over the list."""
 
 
 def try_rules(page: Page, items: Any, fields: dict[str, Any]) -> Extraction | None:
@@ -63,8 +65,12 @@ def _rank(name: str) -> int:
     return 0 if name in _FIRST else 2 + _LAST.index(name) if name in _LAST else 1
 
 
-def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
-    """Add samples and coverage to a draft and drop empty fields; None if no item remains."""
+def check_draft(page: Page, draft: Draft, name: str, known: Converted | None = None) -> Suggestion | None:
+    """Add samples and coverage to a draft and drop empty fields; None if no item remains.
+
+    `known` are values that steps have converted for other drafts of the page.
+    """
+    known = {} if known is None else known
     bare = {field: _without_steps(rule) for field, rule in draft.fields.items()}
     extraction = try_rules(page, draft.items, bare)
     if extraction is None or not extraction.items:
@@ -77,14 +83,8 @@ def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
         if coverage == 0:
             continue
         column = [row[field] for row in rows]
-        rule = _typed(drafted, column)
-        apply = _chain(rule, column, context)
-        values = column[:_STEP_SAMPLES]
-        converted = values if apply is None else [apply(value) for value in values]
-        # A step that fails on the values would only lose them.
-        helps = sum(map(_is_value, converted)) == sum(map(_is_value, values))
-        samples = tuple((converted if helps else values)[:SAMPLES])
-        fields.append(SuggestedField(field, rule if helps else bare[field], samples, coverage))
+        rule, values = _with_helpful_steps(_typed(drafted, column), column, context, known)
+        fields.append(SuggestedField(field, rule, tuple(values[:SAMPLES]), coverage))
     if not fields:
         return None
     fields.sort(key=lambda field: _rank(field.name))
@@ -104,22 +104,50 @@ def check_draft(page: Page, draft: Draft, name: str) -> Suggestion | None:
     )
 
 
-def _chain(rule: Any, column: list[Any], context: PageContext) -> Callable[[Any], Any] | None:
-    """Return the steps of a rule for the values of a column, as a function; None if it has none."""
-    steps = rule.get("steps") if isinstance(rule, dict) else None
-    if not steps:
-        return None
+def _with_helpful_steps(
+    rule: Any, column: list[Any], context: PageContext, known: Converted
+) -> tuple[Any, list[Any]]:
+    """Return a rule with as many of its steps as convert all values, and the first values converted.
+
+    A step that fails on a value would lose it.
+    """
+    steps = _steps_of(rule)
+    while steps:
+        converted = _convert(steps, column, context, known)
+        if converted is not None:
+            return _with_steps(rule, steps), converted
+        steps = steps[:-1]
+    return _with_steps(rule, []), column
+
+
+def _convert(
+    steps: list[Any], column: list[Any], context: PageContext, known: Converted
+) -> list[Any] | None:
+    """Return the first values of a column after steps; None if a step is invalid or fails on a value."""
     plain = tuple({"use": step} if isinstance(step, str) else step for step in steps)
     try:
         chain = StepCompiler(partial(resolve, STEP)).compile_chain(plain, "selectors.fields.value")
     except SmartSpiderError:
         return None
     chain = chain.for_column(column, context)
+    is_slow = "date" in steps
+    later = [] if is_slow else column[_FIRST_TRIED :: max(1, len(column) // _LATER_TRIED)]
+    converted = []
+    for value in [*column[: SAMPLES if is_slow else _FIRST_TRIED], *later]:
+        key = (str(steps), str(value))
+        if key not in known:
+            known[key] = value if value is None else chain.apply(value, context, 0)
+        result = known[key]
+        if _is_value(value) and not _is_value(result):
+            return None
+        converted.append(result)
+    return converted[:_FIRST_TRIED]
 
-    def apply(value: Any) -> Any:
-        return value if value is None else chain.apply(value, context, 0)
 
-    return apply
+def _steps_of(rule: Any) -> list[Any]:
+    """Return the steps of a rule; alternatives have the same."""
+    first = rule[0] if isinstance(rule, list) else rule
+    return list(first.get("steps", [])) if isinstance(first, dict) else []
 
 
 def _is_value(value: Any) -> bool:
@@ -131,7 +159,16 @@ def _share(rows: list[Item], field: str) -> float:
 
 
 def _without_steps(rule: Any) -> Any:
-    if not isinstance(rule, dict) or "steps" not in rule:
+    return _with_steps(rule, [])
+
+
+def _with_steps(rule: Any, steps: list[Any]) -> Any:
+    """Replace the steps of a rule, or of each alternative; a CSS rule without options is a string."""
+    if isinstance(rule, list):
+        return [_with_steps(one, steps) for one in rule]
+    if not isinstance(rule, dict):
         return rule
     bare = {key: value for key, value in rule.items() if key != "steps"}
+    if steps:
+        return {**bare, "steps": steps}
     return bare["expr"] if bare.keys() == {"type", "expr"} and bare["type"] == "css" else bare

@@ -12,7 +12,7 @@ from smartspider.core.requests.request import make_request
 from smartspider.extract.links.pagination import find_next_target
 from smartspider.extract.parsing.document import Document
 from smartspider.suggest.data_lists import api_paginations, feed_list, json_page_lists, script_lists
-from smartspider.suggest.draft_check import check_draft
+from smartspider.suggest.draft_check import Converted, check_draft
 from smartspider.suggest.html.element_lists import element_lists
 from smartspider.suggest.html.next_page import find_paginations
 from smartspider.suggest.html.tree import Tree
@@ -52,7 +52,8 @@ def find_suggestions(page: Page, name: str | None = None) -> Findings:
         paginations = [{"type": "header_link"}, *paginations]
     drafts.sort(key=lambda draft: -draft.score)
     called = name or task_name(page.url)
-    tried = (check_draft(page, draft, called) for draft in drafts[: 2 * MAX_SUGGESTIONS])
+    known: Converted = {}
+    tried = (check_draft(page, draft, called, known) for draft in drafts[: 2 * MAX_SUGGESTIONS])
     found = [one for one in tried if one is not None][:MAX_SUGGESTIONS]
     return Findings(_with_scores(found), paginations)
 
@@ -82,7 +83,7 @@ def _drafts(document: Document) -> tuple[list[Draft], list[dict[str, Any]]]:
     tree = Tree(document.root)
     lists = element_lists(tree)
     content = max((one.features["content"] for one in lists if one.features["place"] > 0.5), default=0.0)
-    drafts = lists + script_lists(document) + page_records(document, tree, content)
+    drafts = lists + script_lists(document, tree.all_text) + page_records(document, tree, content)
     return drafts, find_paginations(tree, url)
 
 

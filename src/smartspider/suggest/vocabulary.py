@@ -56,6 +56,7 @@ NAVIGATION_WORDS = frozenset(
 )
 """Parts of a page without lists of their own: menus, filters, pagers."""
 
+
 def is_navigation(words: Iterable[str]) -> bool:
     """Return True if words of class names call something navigation."""
     return any(word in NAVIGATION_WORDS or "menu" in word or word.startswith("nav") for word in words)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from smartspider.suggest.html.candidate_field import CandidateField
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_RANKS = {"text": 0, "own": 0, "owns": 1, "list": 1, "lines": 1, "href": 0, "datetime": 0, "src": 0, "alt": 3, "title": 3}
+_RANKS = {
+    "text": 0,
+    "own": 0,
+    "owns": 1,
+    "list": 1,
+    "lines": 1,
+    "href": 0,
+    "datetime": 0,
+    "src": 0,
+    "alt": 3,
+    "title": 3,
+}
 _SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"))
 
 

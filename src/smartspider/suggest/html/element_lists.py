@@ -7,9 +7,17 @@ from typing import Any
 import msgspec
 
 from smartspider.suggest.html.candidate_field import CandidateField
-from smartspider.suggest.html.field_rules import css_rule, with_steps
+from smartspider.suggest.html.completeness import completeness
+from smartspider.suggest.html.field_rules import FieldRule, css_rule, merge_prices, with_steps
 from smartspider.suggest.html.groups import find_groups
-from smartspider.suggest.html.list_analysis import ListAnalysis, analyze, demote_groups, demote_parts, is_same_list, refine
+from smartspider.suggest.html.list_analysis import (
+    ListAnalysis,
+    analyze,
+    demote_groups,
+    demote_parts,
+    is_same_list,
+    refine,
+)
 from smartspider.suggest.html.naming import name_fields
 from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors, path_hook
 from smartspider.suggest.html.tables import row_selector
@@ -58,6 +66,7 @@ class _DraftWriter:
         items, rules = self._span_rules(analysis) if analysis.is_span else self._css_rules(analysis)
         if items is None or not rules:
             return None
+        rules = merge_prices(rules)
         candidates = [candidate for candidate, _ in rules]
         tables = analysis.group.tables
         headers = {str(number): name for number, name in enumerate(tables[0].names, 1)} if tables else None
@@ -74,10 +83,11 @@ class _DraftWriter:
             reasons=_reasons(analysis, items),
             details="url" if "url" in fields else None,
             pipeline=_currency_step(names, candidates),
-            features=msgspec.structs.asdict(analysis.features),
+            features={**msgspec.structs.asdict(analysis.features), "among_others": analysis.penalty},
+            completeness=completeness(self._tree, analysis.group.sample, candidates),
         )
 
-    def _css_rules(self, analysis: ListAnalysis) -> tuple[Any, list[tuple[CandidateField, dict[str, Any]]]]:
+    def _css_rules(self, analysis: ListAnalysis) -> tuple[Any, list[FieldRule]]:
         finder = FieldSelectors(analysis.group.sample)
         found = [(one, *finder.best(one.slot)) for one in analysis.candidates[: 3 * MAX_FIELDS]]
         found = [entry for entry in found if entry[2] >= 0.6][:MAX_FIELDS]
@@ -87,7 +97,7 @@ class _DraftWriter:
         items = items or self._selectors.best(analysis.group.items, hooks)
         return items, [(one, css_rule(one, css, is_only=finder.is_only(css))) for one, css, _ in found]
 
-    def _span_rules(self, analysis: ListAnalysis) -> tuple[Any, list[tuple[CandidateField, dict[str, Any]]]]:
+    def _span_rules(self, analysis: ListAnalysis) -> tuple[Any, list[FieldRule]]:
         expr = anchor_xpath(self._tree, analysis.group.items)
         items = None if expr is None else {"type": "xpath", "expr": expr}
         rules = [(one, rule) for one in analysis.candidates if (rule := field_rule(one)) is not None]

@@ -8,6 +8,10 @@ from typing import Any
 from smartspider.suggest.html.attributes import constant_classes
 from smartspider.suggest.html.candidate_field import CandidateField
 
+Rule = dict[str, Any] | list[dict[str, Any]]
+"""A rule, or alternatives of which the first that matches is used."""
+FieldRule = tuple[CandidateField, Rule]
+
 _STEPS: dict[str, list[str]] = {"price": ["number"], "date": ["date"]}
 _CODE_WORDS = frozenset("id code isbn issn ean sku zip postcode phone tel nr no number version year".split())
 
@@ -33,12 +37,41 @@ def css_rule(candidate: CandidateField, css: str, *, is_only: bool) -> dict[str,
     return rule
 
 
-def with_steps(rule: dict[str, Any], candidate: CandidateField, name: str, *, is_cell: bool) -> Any:
+def with_steps(rule: Rule, candidate: CandidateField, name: str, *, is_cell: bool) -> Any:
     """Add the steps of a field to its rule; a CSS rule without options is a string."""
+    if isinstance(rule, list):
+        return [with_steps(one, candidate, name, is_cell=is_cell) for one in rule]
     steps = [*_cut_steps(candidate), *_value_steps(candidate, name, is_cell=is_cell)]
     if steps:
         rule = {**rule, "steps": steps}
     return rule["expr"] if rule.keys() == {"type", "expr"} and rule["type"] == "css" else rule
+
+
+def merge_prices(rules: list[FieldRule]) -> list[FieldRule]:
+    """Merge prices that never come together, a regular and a special one, into one field of alternatives."""
+    merged: list[FieldRule] = []
+    for candidate, rule in rules:
+        place = next((number for number, (one, _) in enumerate(merged) if _takes_turns(one, candidate)), None)
+        if place is None:
+            merged.append((candidate, rule))
+            continue
+        other, its = merged[place]
+        values = tuple(mine or more for mine, more in zip(other.values, candidate.values, strict=True))
+        both = CandidateField(other.slot, other.take, values, other.label)
+        both.kind = other.kind
+        merged[place] = both, [*_alternatives(its), *_alternatives(rule)]
+    return merged
+
+
+def _alternatives(rule: Rule) -> list[dict[str, Any]]:
+    return rule if isinstance(rule, list) else [rule]
+
+
+def _takes_turns(one: CandidateField, other: CandidateField) -> bool:
+    """Return True for two prices of which each item has exactly one."""
+    pairs = list(zip(one.values, other.values, strict=True))
+    is_price = one.kind == other.kind == "price" and not (one.prefix or other.prefix)
+    return is_price and all(bool(mine) != bool(its) for mine, its in pairs)
 
 
 def _cut_steps(candidate: CandidateField) -> list[Any]:

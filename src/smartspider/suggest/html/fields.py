@@ -15,7 +15,7 @@ from smartspider.suggest.html.candidate_field import CandidateField, Values
 from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.distinct_fields import distinct_fields
 from smartspider.suggest.html.shapes import Shape, has_word, shape_of
-from smartspider.suggest.html.slots import SKIPPED, Slot
+from smartspider.suggest.html.slots import SAMPLE, SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.text_kinds import classify_all, common_ending, common_label
 
@@ -31,6 +31,8 @@ def find_fields(tree: Tree, slots: list[Slot], count: int, *, is_table: bool = F
     order = {id(slot): number for number, slot in enumerate(slots)}
     drafts.sort(key=lambda field: (field.slot.example.order - _item_of(field).order, order[id(field.slot)]))
     useful = [field for field in drafts if _is_useful(field, is_table=is_table)]
+    if not useful and count >= SAMPLE:
+        useful = [field for field in drafts if field.is_text and field.coverage == 1][:1]  # equal items
     for field in useful:
         _classify(field)
     return distinct_fields(useful)

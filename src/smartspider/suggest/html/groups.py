@@ -6,12 +6,12 @@ from collections import defaultdict
 
 from smartspider.suggest.html.class_names import is_utility
 from smartspider.suggest.html.places import PlaceMap
+from smartspider.suggest.html.slots import SAMPLE
 from smartspider.suggest.html.spans import find_spans
 from smartspider.suggest.html.tables import HeadedTable, find_headed_tables, same_headers
 from smartspider.suggest.html.tree import Element, Tree
 
 MAX_GROUPS = 60
-SAMPLE = 30
 _NEVER = frozenset(
     "html body head option br hr td th col colgroup thead tfoot source track area path label input select "
     "button legend fieldset b i em strong span font img time link meta".split()

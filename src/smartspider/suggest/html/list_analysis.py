@@ -184,7 +184,9 @@ def _share_holding(group: ElementGroup, other: ElementGroup) -> float:
     """Return the share of sampled items that have an item of another group inside."""
     starts = [item.order for item in other.items]
     sample = group.sample
-    return sum(bisect_left(starts, item.order) < bisect_left(starts, item.end) for item in sample) / len(sample)
+    return sum(bisect_left(starts, item.order) < bisect_left(starts, item.end) for item in sample) / len(
+        sample
+    )
 
 
 def _is_made_of(tree: Tree, outer: ListAnalysis, inner: ListAnalysis) -> bool:

@@ -90,9 +90,9 @@ def _choose_name(field: CandidateField, title: CandidateField | None, headers: d
         name = page_name if page_name in {"name", "headline"} else "title"
     elif field.take == "datetime":
         name = page_name if page_name not in {"", "posted", "time"} else "date"
-    elif _is_named_by_kind(field, page_name):
-        name = _BY_KIND[field.kind]
-    elif field.kind in _BY_KIND and page_name in {"", "description", "number", "title", "time"}:
+    elif _is_named_by_kind(field, page_name) or (
+        field.kind in _BY_KIND and page_name in {"", "description", "number", "title", "time"}
+    ):
         name = _BY_KIND[field.kind]
     elif field.take == "list":
         name = page_name or "tags"

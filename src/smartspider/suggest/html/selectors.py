@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from selectolax.lexbor import LexborNode, SelectolaxError
 
@@ -17,6 +17,8 @@ from smartspider.suggest.html.slots import Slot
 from smartspider.suggest.html.tree import Element, Tree
 
 _MARK = "smartspider-suggest"
+_LEAST_TRIES, _MOST_VISITS = 12, 5_000_000
+"""Selectors are tried until this many elements were visited, but at least so many."""
 _MOST_EXTRA = 0.06
 """The share of other elements that an otherwise unselectable list may have."""
 _NAME = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
@@ -70,15 +72,19 @@ class ItemSelectors:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._found: dict[str, frozenset[int]] = {}
+        whole = (one for one in tree.elements if one.end < len(tree.elements))
+        self._read = frozenset(one.node.mem_id for one in whole) if tree.is_cut else None
+        """Of a page that was not read to its end, only elements that were read whole are compared."""
 
     def best(self, items: list[Element], hooks: list[str]) -> str | None:
         """Return the best selector that matches these elements and no others, or few; None if there is none.
 
         `hooks` are selectors of elements inside all items, for `:has()`.
         """
-        wanted = frozenset(item.node.mem_id for item in items)
+        wanted = self._ids(items)
         near, extra = None, _MOST_EXTRA * len(wanted)
-        for selector in self._candidates(items, hooks):
+        tries = max(_LEAST_TRIES, _MOST_VISITS // len(self._tree.elements))
+        for selector in islice(self._candidates(items, hooks), tries):
             found = self._finds(selector)
             if found == wanted:
                 return selector
@@ -88,7 +94,7 @@ class ItemSelectors:
 
     def finds(self, selector: str, items: list[Element]) -> bool:
         """Return True if a selector matches exactly these elements."""
-        return self._finds(selector) == frozenset(item.node.mem_id for item in items)
+        return self._finds(selector) == self._ids(items)
 
     def container(self, element: Element) -> str | None:
         """Return the selector of the nearest ancestor that is unique in the page."""
@@ -98,10 +104,17 @@ class ItemSelectors:
                     return name
         return None
 
+    def _ids(self, items: list[Element]) -> frozenset[int]:
+        ids = frozenset(item.node.mem_id for item in items)
+        return ids if self._read is None else ids & self._read
+
     def _finds(self, selector: str) -> frozenset[int]:
         known = self._found.get(selector)
         if known is None:
-            known = self._found[selector] = frozenset(node.mem_id for node in self._css(selector))
+            known = frozenset(node.mem_id for node in self._css(selector))
+            if self._read is not None:
+                known &= self._read
+            self._found[selector] = known
         return known
 
     def _css(self, selector: str) -> list[LexborNode]:
@@ -121,7 +134,7 @@ class ItemSelectors:
             for name in [*names, *attrs]:
                 yield f"{place} {name}"
         plain = first.tag
-        if first.tag in {"article", "li", "tr", "figure", "tbody", "dl", "section", "dt"}:
+        if first.tag in {"article", "li", "tr", "figure", "table", "tbody", "dl", "section", "dt"}:
             yield plain
         for place in parents:
             yield f"{place} > {plain}"

@@ -14,6 +14,8 @@ from smartspider.suggest.html.tree import Element, Tree
 
 Key = tuple[str, ...]
 
+SAMPLE = 30
+"""The most items of a list that are compared."""
 MAX_LEVELS = 24
 MAX_CHILDREN = 300
 MAX_SLOTS = 400
@@ -142,7 +144,9 @@ def _inner_lists(families: dict[int, list[Element]], steps: dict[int, list[Key]]
 
 def _look(element: Element) -> Key:
     """Describe an element by two levels of tags."""
-    return tuple(f"{child.tag}({','.join(inner.tag for inner in child.children)})" for child in element.children)
+    return tuple(
+        f"{child.tag}({','.join(inner.tag for inner in child.children)})" for child in element.children
+    )
 
 
 def _step(

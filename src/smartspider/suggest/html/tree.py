@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborNode
 
-MAX_ELEMENTS = 150_000
+MAX_ELEMENTS = 60_000
 """The most elements that are read; lists repeat long before."""
 UNSEEN = frozenset(
     ("script", "style", "template", "noscript", "svg", "iframe", "object", "canvas", "head", "math")
@@ -59,12 +59,19 @@ class Tree:
         self.elements: list[Element] = []
         self.texts: list[str] = []
         self._sizes = [0]
+        self.is_cut = False
+        """True if the page has more elements than were read."""
         self._read()
 
     @property
     def size(self) -> int:
         """The number of visible characters of the page."""
         return self._sizes[-1]
+
+    @property
+    def all_text(self) -> str:
+        """The visible text of the page."""
+        return "".join(self.texts)
 
     def size_of(self, element: Element) -> int:
         """Return the number of visible characters of an element."""
@@ -99,6 +106,7 @@ class Tree:
                 self._add_text(node.text_content or "", parent)
             elif tag[:1].isalpha() and tag not in UNSEEN:
                 if len(self.elements) >= self._most:
+                    self.is_cut = True
                     break
                 parent = self._add(node, tag, parent)
                 below = node.first_child

@@ -1,0 +1,39 @@
+"""The share of what items show that is in their fields."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from smartspider.suggest.html.candidate_field import CandidateField
+from smartspider.suggest.html.shapes import has_word
+from smartspider.suggest.html.tree import Element, Tree
+
+_CONSTANT = 0.9
+
+
+def completeness(tree: Tree, items: list[Element], candidates: list[CandidateField]) -> float:
+    """Return the share of the texts of sampled items that are in a field, by length.
+
+    Texts that nearly all items have are labels and buttons, and do not count.
+    """
+    shown = [_texts(tree, item) for item in items]
+    spread = Counter(text for texts in shown for text in set(texts))
+    total = kept = 0
+    for index, texts in enumerate(shown):
+        values = [one.values[index] or "" for one in candidates if one.is_text]
+        taken = _plain("\n".join(values))
+        for text in texts:
+            if len(items) > 2 and spread[text] > _CONSTANT * len(items):
+                continue
+            total += len(text)
+            kept += len(text) if text in taken else 0
+    return round(kept / total, 2) if total else 1.0
+
+
+def _texts(tree: Tree, item: Element) -> list[str]:
+    parts = (_plain(text) for text in tree.texts[item.texts_from : item.texts_to])
+    return [part for part in parts if has_word(part)]
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
