@@ -199,6 +199,51 @@ def test_languages_decide_about_the_order_of_day_and_month(one: One) -> None:
     assert one("date", "10/11/2025", languages=["en"]) == "2025-10-11"
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["03/01/2026", "25/01/2026"], ["2026-01-03", "2026-01-25"]),
+        (["03/01/2026", "01/25/2026"], ["2026-03-01", "2026-01-25"]),
+        (["03-01-2026", "Posted 25-01-2026"], ["2026-01-03", "2026-01-25"]),
+        (["03/01/26 10:05", "25/01/26"], ["2026-01-03T10:05:00", "2026-01-25"]),
+        (["03/01/2026", "25/01/2026", "01/25/2026"], ["2026-03-01", "2026-01-25", "2026-01-25"]),
+        (["03/01/2026", "2026-01-25"], ["2026-03-01", "2026-01-25"]),
+    ],
+)
+def test_the_other_dates_of_a_field_show_whether_the_day_comes_first(
+    run: Any, texts: list[str], expected: list[str]
+) -> None:
+    done = run(["date"], *[{"at": text} for text in texts])
+    assert [item["at"] for item in done.items] == expected
+    done = run([{"use": "date", "languages": ["en"]}], *[{"at": text} for text in texts])
+    assert done.items[0]["at"].startswith("2026-03-01")
+
+
+@pytest.mark.parametrize(
+    ("language", "expected", "is_unsure"),
+    [
+        ("de", "2026-01-03", False),
+        ("en-GB", "2026-01-03", False),
+        ("en-US", "2026-03-01", False),
+        ("en", "2026-03-01", True),
+        (None, "2026-03-01", True),
+    ],
+)
+def test_the_language_of_the_page_says_whether_the_day_comes_first(
+    language: str | None, expected: str, is_unsure: bool
+) -> None:
+    context = PageContext("", "", 1767960000.0, language)
+    step = DateStep().for_column(["03/01/2026"], context)
+    assert step.apply("03/01/2026", context) == expected
+    assert bool(step.note("03/01/2026")) is is_unsure
+
+
+def test_an_order_that_is_a_guess_is_counted_and_noted(run: Any) -> None:
+    done = run(["date"], {"at": "03/01/2026"}, {"at": "02/02/2026"}, {"at": "2026-01-03"}, logs=True)
+    assert done.counts["pipeline[0] date"].unsure == 1
+    assert [change.note.partition(":")[0] for change in done.changes] == ["unsure", ""]
+
+
 @given(st.datetimes(timezones=st.none() | st.timezones()).map(lambda at: at.replace(fold=0)))
 def test_what_it_wrote_it_reads(at: Any) -> None:
     step, now = DateStep(), PageContext("", "", 1767960000.0)

@@ -63,7 +63,8 @@ def _print_page(page: PreviewedPage) -> None:
             text = f"{steps.emptied} of {steps.seen} not parsed, {steps.rejected} rejected"
             print_line(f"  step       {name}: {text}")
         if steps.unsure:
-            text = f"{steps.unsure} of {steps.seen} can be read in two ways; set 'locale' of the step"
+            option = "formats" if name.endswith(" date") else "locale"
+            text = f"{steps.unsure} of {steps.seen} can be read in two ways; set {option!r}"
             print_line(f"  unsure     {name}: {text}")
 
 

@@ -112,7 +112,8 @@ async def unsure_lines(store: RunStore, run: Run) -> list[str]:
     except StoreUnavailable as error:
         return [f"note: cannot read the counters of steps: {error.message}"]
     return [
-        f"note: {name}: {step.unsure} of {count(step.seen, 'value')} can be read in two ways; set 'locale'"
+        f"note: {name}: {step.unsure} of {count(step.seen, 'value')} can be read in two ways;"
+        f" set {'formats' if name.endswith(' date') else 'locale'!r}"
         for name, step in counts.items()
         if step.unsure
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from smartspider.pipeline.steps.date_text import ParsedDate
 
@@ -24,18 +24,25 @@ _DOTTED = re.compile(r"(?<![\d.])\d{1,2}\s?\.\s?\d{1,2}\s?\.\s?(?:\d{4}|\d\d)(?!
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def guess_date(text: str, now: datetime, languages: Sequence[str] | None) -> ParsedDate | None:
-    """Guess the date of a text. A date without a year is the last one before `now`."""
+def guess_dated(text: str, languages: Sequence[str] | None, order: str | None) -> ParsedDate | None:
+    """Guess a date with day, month and year; `order` is that of day and month, `DMY` or `MDY`."""
     groups = len(_DIGITS.findall(text))
-    if not _is_worth_a_guess(text, groups):
+    if groups < 2 or not _is_worth_a_guess(text, groups):
         return None
-    guess = _Guess(text, now, languages)
-    if groups >= 2 and (dated := guess.parse("absolute-time", "day", "month", "year")):
-        return dated
-    relative = guess.parse("relative-time", "day", "month")
+    # Only English has months first, and never with points.
+    order = "DMY" if languages is None and _DOTTED.search(text) else order
+    return _parsed(text, languages, "absolute-time", _Parts(("day", "month", "year"), None, order))
+
+
+def guess_relative(text: str, now: datetime, languages: Sequence[str] | None) -> ParsedDate | None:
+    """Guess a date relative to `now`, or one without a year: the last such day."""
+    if not _is_worth_a_guess(text, len(_DIGITS.findall(text))):
+        return None
+    parts = _Parts(("day", "month"), now.replace(tzinfo=None))
+    relative = _parsed(text, languages, "relative-time", parts)
     if relative is not None and relative.has_time:
         return ParsedDate(relative.at.replace(tzinfo=now.tzinfo), has_time=True)
-    return relative or _newest(guess.parse("absolute-time", "day", "month"), now)
+    return relative or _newest(_parsed(text, languages, "absolute-time", parts), now)
 
 
 def _newest(date: ParsedDate | None, now: datetime) -> ParsedDate | None:
@@ -65,35 +72,33 @@ def _is_worth_a_guess(text: str, groups: int) -> bool:
     return groups > 0 or len(text.split()) <= _MOST_WORDS
 
 
-class _Guess:
-    """A text for dateparser."""
+class _Parts(NamedTuple):
+    """The parts of a date that a text must have, and where the others come from."""
 
-    def __init__(self, text: str, now: datetime, languages: Sequence[str] | None) -> None:
-        self._text = text
-        self._now = now.replace(tzinfo=None)
-        wanted = list(languages or COMMON_LANGUAGES)
-        self._languages = None if ALL in wanted else wanted
+    required: tuple[str, ...]
+    now: datetime | None
+    """Completes the date; None if nothing is to be completed."""
+    order: str | None = None
 
-    def parse(self, parser: str, *required: str) -> ParsedDate | None:
-        """Return the date if the text has the required parts. A missing year is that of the last such day."""
-        from dateparser.date import DateDataParser
 
-        # Only English has months first, and never with points.
-        order = {"DATE_ORDER": "DMY"} if _DOTTED.search(self._text) else {}
-        settings: dict[str, Any] = {
-            **order,
-            "RELATIVE_BASE": self._now,
-            "RETURN_TIME_AS_PERIOD": True,
-            "PREFER_DATES_FROM": "current_period" if "year" in required else "past",
-            "REQUIRE_PARTS": list(required),
-            "PARSERS": [parser],
-        }
-        try:
-            data = DateDataParser(languages=self._languages, settings=settings).get_date_data(self._text)
-        except Exception:  # noqa: BLE001 - a text that trips the library is not a date
-            return None
-        at: datetime | None = data.date_obj
-        return None if at is None else ParsedDate(at, has_time=data.period == "time")
+def _parsed(text: str, languages: Sequence[str] | None, parser: str, parts: _Parts) -> ParsedDate | None:
+    from dateparser.date import DateDataParser
+
+    settings: dict[str, Any] = {
+        "RETURN_TIME_AS_PERIOD": True,
+        "REQUIRE_PARTS": list(parts.required),
+        "PARSERS": [parser],
+        **({"DATE_ORDER": parts.order} if parts.order else {}),
+        **({"RELATIVE_BASE": parts.now, "PREFER_DATES_FROM": "past"} if parts.now else {}),
+    }
+    wanted = list(languages or COMMON_LANGUAGES)
+    try:
+        reader = DateDataParser(languages=None if ALL in wanted else wanted, settings=settings)
+        data = reader.get_date_data(text)
+    except Exception:  # noqa: BLE001 - a text that trips the library is not a date
+        return None
+    at: datetime | None = data.date_obj
+    return None if at is None else ParsedDate(at, has_time=data.period == "time")
 
 
 _LABEL = re.compile(
