@@ -72,6 +72,25 @@ async def test_what_is_wrong_with_a_task_is_said_key_by_key(api: Caller) -> None
     assert (await api.get("/api/tasks")).json == {"items": [], "next": None}
 
 
+async def test_a_file_on_the_server_is_never_read(api: Caller) -> None:
+    for file in ("/etc/hostname", "-", "urls.txt"):
+        problem = (await api.post("/api/tasks", task(entry_urls=[{"file": file}]))).expect(422)
+        (said,) = problem.json["errors"]
+        assert said["path"] == "entry_urls[0].file"
+        assert "urls" in said["hint"]
+    tried = (await api.post("/api/tasks?dry_run=true", task(entry_urls=[{"file": "-"}]))).expect(200)
+    assert tried.json["valid"] is False
+
+
+async def test_a_list_of_urls_and_a_description_are_kept_as_they_were_sent(api: Caller) -> None:
+    entry = {"urls": ["http://a.com/1", "http://a.com/2"], "values": {"n": [1, 2]}, "meta": {"n": "{n}"}}
+    sent = task(entry_urls=[entry], description="Two pages", **{"$schema": "https://a.com/schema.json"})
+    (await api.post("/api/tasks", sent)).expect(201)
+    assert (await api.get("/api/tasks/shop")).json["spec"] == sent
+    started = (await api.post("/api/tasks/shop/start")).expect(202)
+    assert (await api.get(f"/api/runs/{started.json['run_id']}")).json["total"] == 2
+
+
 async def test_a_selector_that_cannot_work_is_found_before_the_task_is_kept(api: Caller) -> None:
     problem = (await api.post("/api/tasks", task(selectors={"fields": {"a": "p[["}}))).expect(422)
     assert problem.json["errors"][0]["path"] == "selectors.fields.a.expr"
