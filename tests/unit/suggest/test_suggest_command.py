@@ -92,7 +92,7 @@ def test_all_candidates_come_as_json(site: str, capsys: pytest.CaptureFixture[st
     found = json.loads(out)
     assert err == ""
     first = found["candidates"][0]
-    assert first["score"] == 1.0
+    assert 0.9 < first["score"] <= 1.0
     assert first["count"] == 20
     assert {field["name"] for field in first["fields"]} >= {"url", "price", "image"}
     parse_task(first["task"])

@@ -29,6 +29,7 @@ class SuggestResult(msgspec.Struct, frozen=True):
     choice: int
     task: dict[str, Any]
     file: Path | None
+    explains: bool = False
 
     @property
     def chosen(self) -> Suggestion:
@@ -48,12 +49,14 @@ def _written_message(result: SuggestResult) -> str:
 
 
 def _result_json(result: SuggestResult) -> dict[str, Any]:
+    from smartspider.suggest.explanation import explain
     from smartspider.suggest.suggestion import to_task
 
     return {
         "url": result.url,
         "final_url": result.final_url,
         "choice": result.choice,
+        "explanation": explain(result.candidates, result.choice),
         "candidates": [
             {**msgspec.to_builtins(one), "task": to_task(one, result.url)} for one in result.candidates
         ],
@@ -72,6 +75,7 @@ def _result_json(result: SuggestResult) -> dict[str, Any]:
     show_default=True,
     help="Number of the candidate to use.",
 )
+@click.option("--explain", is_flag=True, help="Show why this candidate is first and the others are not.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @IGNORE_ROBOTS
 @printed(
@@ -80,10 +84,13 @@ def _result_json(result: SuggestResult) -> dict[str, Any]:
     to_json=_result_json,
     about="Print all candidates with their tasks as one JSON object.",
 )
-def suggest(url: str, output: Path | None, choice: int, *, force: bool, ignore_robots: bool) -> SuggestResult:
-    """Fetch one page, detect its list, fields and pagination, and print a task that crawls it.
+def suggest(
+    url: str, output: Path | None, choice: int, *, explain: bool, force: bool, ignore_robots: bool
+) -> SuggestResult:
+    """Fetch a page, detect its list and fields, check its next page, and print a task that crawls it.
 
-    Candidates go to stderr, best first; the task goes to stdout or to the file given with -o.
+    The URL of a feed, a sitemap or a JSON API works, too. Candidates go to stderr, best first; the task goes
+    to stdout or to the file given with -o.
     """
     from smartspider.core.errors import NotAllowed
     from smartspider.suggest.suggestion import to_task, to_task_name
@@ -100,7 +107,7 @@ def suggest(url: str, output: Path | None, choice: int, *, force: bool, ignore_r
     parse_task(task)
     if output is not None:
         write_task(output, task)
-    return SuggestResult(url, page.url, found, choice, task, output)
+    return SuggestResult(url, page.url, found, choice, task, output, explain)
 
 
 async def find_candidates(url: str, name: str | None, *, obey_robots: bool) -> tuple[Page, list[Suggestion]]:
@@ -148,6 +155,11 @@ def _print_candidates(result: SuggestResult) -> None:
     ]
     print_table(rows, ("field", "filled", "first values"), to_stderr=True)
     print_message(next_page_line(result.chosen))
+    if result.explains:
+        from smartspider.suggest.explanation import explain
+
+        for line in explain(result.candidates, result.choice):
+            print_message(line)
 
 
 def next_page_line(suggestion: Suggestion) -> str:
