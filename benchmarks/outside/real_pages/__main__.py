@@ -1,9 +1,11 @@
 """Run `smartspider suggest` on labelled pages of real sites and count what its first answer has right.
 
-python -m benchmarks.outside.real_pages [--half tune|held] [--page KEY] [--reveal] [--json] [--jobs 2]
+python -m benchmarks.outside.real_pages [--half tune|held|blind] [--page KEY] [--reveal] [--json] [--jobs 2]
+python -m benchmarks.outside.real_pages --check-labels [--half tune|held|blind] [--page KEY]
 
 Pages are fetched when this runs (`sources.py`) and served on loopback. Tune on one half only: of the
-other, details are shown only with --reveal. Exits 1 below the figures asked.
+others, details are shown only with --reveal, and blind pages are run only with --half blind. Exits 1
+below the figures asked. --check-labels compares labels with their pages, without `suggest`.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import json
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
+from benchmarks.outside.real_pages.check import check_label
 from benchmarks.outside.real_pages.judge import Found, Judgement, judge
-from benchmarks.outside.real_pages.labels import Label, read_labels
+from benchmarks.outside.real_pages.labels import Half, Label, read_labels
 from benchmarks.outside.real_pages.site import Site, serve
 from benchmarks.outside.sources import SourceUnavailable, open_source
 
@@ -29,17 +32,13 @@ LISTS, FIELDS, NEXT = 0.90, 0.85, 0.90
 
 def main() -> int:
     options = _options()
-    labels = [
-        label
-        for label in read_labels()
-        if (options.half is None or label.is_held == (options.half == "held"))
-        and (options.page is None or label.key == options.page)
-    ]
-    labels = [label for label in labels if _is_there(label)]
+    labels = [label for label in read_labels() if _is_chosen(label, options) and _is_there(label)]
+    if options.check_labels:
+        return _check(labels)
     with ProcessPoolExecutor(options.jobs) as pool:
         results = list(pool.map(try_page, labels))
     totals = Totals(results)
-    hidden = {label.key for label in labels if label.is_held and not options.reveal}
+    hidden = {label.key for label in labels if label.belongs_to != "tune" and not options.reveal}
     if options.json:
         pages = [{"key": each.key} if each.key in hidden else msgspec.to_builtins(each) for each in results]
         print(json.dumps({"totals": vars(totals), "pages": pages}, ensure_ascii=False, indent=1))
@@ -52,12 +51,36 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Try `suggest` on labelled pages of real sites.")
-    parser.add_argument("--half", choices=("tune", "held"), help="only this half of the pages")
+    parser.add_argument(
+        "--half", choices=get_args(Half), help="only these pages; without it, all but the blind"
+    )
     parser.add_argument("--page", metavar="KEY", help="only this page")
-    parser.add_argument("--reveal", action="store_true", help="show details of the held half")
+    parser.add_argument("--reveal", action="store_true", help="show details of held and blind pages")
     parser.add_argument("--json", action="store_true", help="print totals and pages as JSON")
     parser.add_argument("--jobs", type=int, default=2, help="pages at a time")
+    parser.add_argument("--check-labels", action="store_true", help="compare labels with their pages only")
     return parser.parse_args()
+
+
+def _is_chosen(label: Label, options: argparse.Namespace) -> bool:
+    """Return whether a page is asked for; without a half, blind pages are chosen only to check labels."""
+    in_half = label.belongs_to == options.half
+    if options.half is None:
+        in_half = options.check_labels or label.belongs_to != "blind"
+    return in_half and options.page in (None, label.key)
+
+
+def _check(labels: list[Label]) -> int:
+    """Print what does not fit in labels; nothing of `suggest` runs."""
+    wrong = {
+        label.key: check_label(label, (open_source(label.source) / label.path).read_bytes())
+        for label in labels
+    }
+    wrong = {key: faults for key, faults in wrong.items() if faults}
+    print(f"{len(labels) - len(wrong)} of {len(labels)} labels fit their pages")
+    for key, faults in wrong.items():
+        print(f"  {key}: {'; '.join(faults)}")
+    return 1 if wrong else 0
 
 
 def _is_there(label: Label) -> bool:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+
+Half = Literal["tune", "held", "blind"]
+"""`tune`: rules are tuned on it; `held`: they are not; `blind`: labelled before `suggest` ever ran on it.
+
+Blind pages are run only when asked for, to measure what was finished without them.
+"""
 
 LABELS = Path(__file__).resolve().parent.parent / "labels"
 
@@ -16,7 +22,7 @@ class Label(msgspec.Struct, frozen=True):
     """A page of a source, and what is wanted from it."""
 
     key: str
-    """`group/page`; its hash decides the half."""
+    """`group/page`; its hash decides the half if the label does not."""
     path: str
     """The file in the source."""
     url: str
@@ -44,10 +50,13 @@ class Label(msgspec.Struct, frozen=True):
     sites: dict[str, str] = {}
     """Folders of the source, by the address they are served at."""
 
+    half: Half | None = None
+    """The half the page belongs to, fixed when it was labelled."""
+
     @property
-    def is_held(self) -> bool:
-        """Whether the page belongs to the half that nobody tunes on."""
-        return hashlib.sha256(self.key.encode()).digest()[0] % 2 == 1
+    def belongs_to(self) -> Half:
+        """The half the page belongs to, by its label or else by the hash of its key."""
+        return self.half or ("held" if hashlib.sha256(self.key.encode()).digest()[0] % 2 else "tune")
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,83 @@
+"""Compare a label with its page alone: the items, the wanted values and the next page are there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urljoin
+
+from benchmarks.outside.real_pages.judge import is_value
+from benchmarks.outside.real_pages.labels import Label
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from smartspider.fetch.charset.detection import detect_charset
+
+
+def check_label(label: Label, body: bytes) -> list[str]:
+    """Return what does not fit; empty if the label is right about the page."""
+    if label.type != "text/html":
+        return []
+    content_type = f"{label.type}; charset={label.charset}" if label.charset else label.type
+    tree = LexborHTMLParser(body.decode(detect_charset(body, content_type), "replace"))
+    items = tree.css(label.items[0])
+    faults = [f"{selector} selects nothing" for selector in label.items if not tree.css(selector)]
+    if len(items) != label.count:
+        return [*faults, f"{len(items)} items, not {label.count}"]
+    among = {item.mem_id for item in items}
+    for index, row in label.rows.items():
+        texts, values = _contents(items[int(index)], among)
+        faults += [
+            f"row {index} has no {name} {right}"
+            for name, right in row.items()
+            if not any(_occurs(one, texts, values, label.url) for one in right)
+        ]
+    return faults + _next_faults(label, tree)
+
+
+def _contents(item: LexborNode, among: set[int]) -> tuple[str, list[str]]:
+    """Return the text and the attributes of an item and of what stands between it and the next."""
+    nodes, following = [item], item.next
+    while following is not None and following.mem_id not in among:
+        nodes.append(following)
+        following = following.next
+    if item.tag == "dd" and item.prev is not None:
+        nodes += _terms(item)
+    elements = [each for node in nodes for each in (node, *node.css("*"))]
+    attributes = [value for each in elements for value in each.attributes.values() if value]
+    return "".join(_plain(node.text()) for node in nodes), attributes
+
+
+def _terms(item: LexborNode) -> list[LexborNode]:
+    """Return the terms right before a definition."""
+    terms, previous = [], item.prev
+    while previous is not None and previous.tag != "dd":
+        terms.append(previous)
+        previous = previous.prev
+    return terms
+
+
+def _occurs(right: Any, text: str, attributes: list[str], base: str) -> bool:
+    """Return whether a right value stands in a text or is an attribute; a date stands beside its text."""
+    if not isinstance(right, str):
+        return False
+    wanted = _plain(right).removesuffix("…")
+    return wanted in text or any(
+        wanted in _plain(each) or is_value(each, [right], base) for each in attributes
+    )
+
+
+def _next_faults(label: Label, tree: LexborHTMLParser) -> list[str]:
+    """Return a fault if no element of the page has the address of the next page."""
+    if label.next is None:
+        return []
+    first = tree.css_first("base[href]")
+    base = urljoin(label.url, first.attributes["href"] or "") if first else label.url
+    wanted = [urljoin(base, one) for one in (label.next, *label.next_others)]
+    there = [each.attributes.get("href") or "" for each in tree.css("a[href], link[href], area[href]")]
+    if any(is_value(urljoin(base, href), wanted, label.url) for href in there):
+        return []
+    return [f"no link to {label.next}"]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", "", text)
