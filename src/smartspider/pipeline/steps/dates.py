@@ -13,18 +13,18 @@ from zoneinfo import ZoneInfo
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
-from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text, type_name
-from smartspider.pipeline.steps.date_guess import (
+from smartspider.pipeline.notations.date_guess import (
     date_spans,
     guess_dated,
     guess_relative,
     unknown_languages,
     without_label,
 )
-from smartspider.pipeline.steps.date_order import numeric_pair, shown_order, spoken_order
-from smartspider.pipeline.steps.date_relative import find_relative_date, parse_relative_date, past_day
-from smartspider.pipeline.steps.date_text import ParsedDate, parse_absolute_date, parse_epoch
+from smartspider.pipeline.notations.date_order import numeric_pair, shown_order, spoken_order
+from smartspider.pipeline.notations.date_relative import find_relative_date, parse_relative_date, past_day
+from smartspider.pipeline.notations.date_text import ParsedDate, parse_absolute_date, parse_epoch
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text, type_name
 
 _REMEMBERED = 4096
 _UNSURE = "unsure: the day or the month can come first; set 'formats' or 'languages'"

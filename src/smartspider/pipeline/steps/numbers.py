@@ -12,17 +12,17 @@ from typing import Any, NamedTuple, Self
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
-from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text
-from smartspider.pipeline.steps.currencies import CODES
-from smartspider.pipeline.steps.number_marks import (
+from smartspider.pipeline.notations.currencies import CODES
+from smartspider.pipeline.notations.number_marks import (
     LARGEST,
     NumberText,
     decimal_sign,
     guessed_decimal_sign,
     shown_decimal_sign,
 )
-from smartspider.pipeline.steps.number_text import parse_number
+from smartspider.pipeline.notations.number_text import parse_number
+from smartspider.pipeline.options import InvalidOption
+from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text
 
 _REMEMBERED = 4096
 _UNSURE = "unsure: the point can be a decimal sign or separate thousands; set 'locale'"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from smartspider.pipeline.steps.date_text import ParsedDate
+from smartspider.pipeline.notations.date_text import ParsedDate
 
 COMMON_LANGUAGES = tuple(
     "en zh es fr de ru ja pt it ar ko pl nl tr sv cs uk vi id fa el hu ro da fi nb he th bg hr sk".split()

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from decimal import Decimal
 
-from smartspider.pipeline.steps.currencies import THREE_DECIMALS, cut_currencies
-from smartspider.pipeline.steps.number_marks import LARGEST, NumberText, NumberToken, is_round, read_token
+from smartspider.pipeline.notations.currencies import THREE_DECIMALS, cut_currencies
+from smartspider.pipeline.notations.number_marks import LARGEST, NumberText, NumberToken, is_round, read_token
 
 _MINUS = "-\u2212\u2013\u2012\ufe63"
 _IDEOGRAPHS = "\u2e80"

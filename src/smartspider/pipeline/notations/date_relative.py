@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from smartspider.pipeline.steps.date_text import CLOCK, ParsedDate, add_clock
+from smartspider.pipeline.notations.date_text import CLOCK, ParsedDate, add_clock
 
 _NOW = frozenset(
     "now|just now|right now|moments ago|a moment ago|刚刚|刚才|剛剛|剛才|现在|たった今".split("|")

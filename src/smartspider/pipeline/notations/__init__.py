@@ -1,0 +1,1 @@
+"""Notations of numbers, currencies and dates: pure functions that read texts."""
