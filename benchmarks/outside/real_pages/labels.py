@@ -68,7 +68,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_labels(folder: Path = LABELS) -> list[Label]:
     """Return all labels, in the order of their keys."""
     labels = []
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.rglob("*.json")):
         file = msgspec.convert(json.loads(path.read_text(encoding="utf-8")), _File)
         common = {"source": file.source, "sites": file.sites}
         labels += [msgspec.convert(common | page, Label) for page in file.pages]
