@@ -182,7 +182,7 @@ async def _login(request: web.Request) -> web.Response:
     if form.get("csrf_token") != _token(session) or form.get("password") != "open & sesame":
         return _html("<p>Error while logging in</p>", 403)
     answer = web.Response(status=302, headers={"Location": "/"})
-    answer.headers["Set-Cookie"] = f"user={form['username']}; Path=/"
+    answer.headers["Set-Cookie"] = "user=signed-in; Path=/"
     return answer
 
 
