@@ -131,6 +131,21 @@ def test_a_wrong_task_is_refused_by_both_in_the_same_words(setup: RemoteSetup) -
     assert "did you mean 'politeness'?" in near.err
 
 
+def test_a_file_of_urls_is_read_here_and_its_rows_go_to_standard_output(
+    setup: RemoteSetup, place: Terminal, name: str
+) -> None:
+    urls = setup.workshop.folder / f"{name}.txt"
+    urls.write_text(f"{setup.site.url('/a')}\n{setup.site.url('/b')}\n")
+    task = title_task() | {"name": name, "entry_urls": [{"file": urls.name}]}
+    setup.workshop.write(task, f"{name}.json")
+    place.run("task", "apply", f"{name}.json")
+    place.run("run", "start", name, "--watch")
+    exported = place.run("results", "export", "--task", name, "-o", "-")
+    assert sorted(json.loads(line)["title"] for line in exported.out.splitlines()) == ["/a", "/b"]
+    urls.write_text(f"{setup.site.url('/a')}\n\nnowhere\n")
+    assert f"{urls.name}, line 3: " in place.run("task", "apply", f"{name}.json", code=2).err
+
+
 def test_a_run_is_started_and_watched_to_its_end(setup: RemoteSetup, place: Terminal, name: str) -> None:
     setup.keep(name)
     events = place.lines("run", "start", name, "--watch")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 from smartspider.core.errors import StoreUnavailable
 
@@ -18,6 +20,7 @@ class StdoutFile:
         self._written = 0
         self._is_open = True
         sys.stdout.flush()
+        self._write = _byte_writer(sys.stdout)
 
     def write(self, data: bytes) -> None:
         """Write bytes, or drop them if nobody reads them."""
@@ -25,7 +28,7 @@ class StdoutFile:
         if not self._is_open:
             return
         try:
-            sys.stdout.buffer.write(data)
+            self._write(data)
         except BrokenPipeError:
             self._is_open = False
         except OSError as error:
@@ -47,3 +50,9 @@ class StdoutFile:
 
     def abort(self) -> None:
         """Do nothing: what is written cannot be taken back."""
+
+
+def _byte_writer(stream: TextIO) -> Callable[[bytes], object]:
+    """Return the function that writes bytes to a stream; one in memory may take text only."""
+    buffer = getattr(stream, "buffer", None)
+    return (lambda data: stream.write(data.decode())) if buffer is None else buffer.write

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from smartspider.cli.terminal.streams import is_quiet
 
 if TYPE_CHECKING:
-    from rich.status import Status
+    from rich.live import Live
+    from rich.spinner import Spinner
 
 PATIENCE_S = 0.4
 """Work that takes less time shows nothing."""
@@ -41,27 +42,40 @@ class _StageDisplay:
 
     def __init__(self) -> None:
         self._text = ""
-        self._status: Status | None = None
+        self._live: Live | None = None
         self._is_over = False
         self._lock = Lock()
 
     def report(self, text: str) -> None:
         with self._lock:
             self._text = text
-            if self._status is not None:
-                self._status.update(text)
+            if self._live is not None:
+                self._live.update(self._spinner())
 
     def start(self) -> None:
         from rich.console import Console
-        from rich.status import Status
+        from rich.live import Live
 
         with self._lock:
             if not self._is_over:
-                self._status = Status(self._text, console=Console(stderr=True))
-                self._status.start()
+                self._live = Live(
+                    self._spinner(),
+                    console=Console(stderr=True),
+                    transient=True,
+                    redirect_stdout=False,  # standard output is data, and this is another thread
+                    redirect_stderr=False,
+                )
+                self._live.start(refresh=True)
 
     def stop(self) -> None:
         with self._lock:
             self._is_over = True
-            if self._status is not None:
-                self._status.stop()
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
+
+    def _spinner(self) -> Spinner:
+        from rich.spinner import Spinner
+        from rich.text import Text
+
+        return Spinner("dots", Text(self._text))
