@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from urllib.parse import quote_from_bytes
 
-from aiohttp import ClientResponse
+from aiohttp import ClientResponse, StreamReader
 from aiohttp.connector import Connection
 from multidict import CIMultiDict
 
@@ -98,6 +98,7 @@ async def read_body(answer: ClientResponse, max_bytes: int) -> bytes:
     content = answer.content
     piece = await content.readany()
     if decompressor is None and content.at_eof() and len(piece) <= max_bytes:
+        _raise_failure(content)
         return piece
     pieces = []
     received = 0
@@ -107,11 +108,19 @@ async def read_body(answer: ClientResponse, max_bytes: int) -> bytes:
         if received > max_bytes or (decompressor is not None and decompressor.is_too_large):
             raise _too_large(max_bytes)
         piece = await content.readany()
+    _raise_failure(content)
     if decompressor is not None:
         pieces.append(decompressor.finish())
         if decompressor.is_too_large:
             raise _too_large(max_bytes)
     return b"".join(pieces)
+
+
+def _raise_failure(content: StreamReader) -> None:
+    """Raise the error that ended a body."""
+    failure = content.exception()
+    if failure is not None:
+        raise failure
 
 
 def _too_large(max_bytes: int) -> TooLarge:

@@ -35,7 +35,11 @@ class LenientHandler(ResponseHandler):
     """The protocol of a connection, with a `LenientParser` for each answer."""
 
     def set_response_params(self, **options: Any) -> None:
-        """Prepare for the next answer."""
+        """Prepare for the next answer. If bytes came while no request was open, close the connection: they
+        would be taken for the answer.
+        """
+        if self.should_close and self.transport is not None:
+            self.transport.close()
         super().set_response_params(**options)
         self._parser = LenientParser(self, self._parser, options)  # type: ignore[assignment] # it is one
 
@@ -212,6 +216,9 @@ class LenientParser:
         error = _error(wrong)
         if self._payload is not None and not self._payload.is_eof():
             self._payload.set_exception(error)
+            self._protocol.force_close()
+            # A reader that was woken for a chunk and has not run yet would wait again and miss the error.
+            self._payload.feed_eof()
         return error
 
 

@@ -6,14 +6,23 @@ All answers come at once and byte by byte, because the parser sees something els
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from smartspider.core.errors import BadResponse, ConnectionDropped, FetchFailed
 from smartspider.core.pages.page import Page
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.http_repair import MAX_HEAD_BYTES, ChunkDecoder
+from smartspider.fetch.http_repair import (
+    MAX_HEAD_BYTES,
+    ChunkDecoder,
+    UnreadableAnswer,
+    find_head_end,
+    repair_head,
+)
 from smartspider.fetch.lenient_parser import KEPT_BYTES
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -219,6 +228,39 @@ async def test_a_crooked_chunk_late_in_a_body_costs_nothing_of_it(net: Any) -> N
     assert page.body == text * 11
 
 
+async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_page(net: Any) -> None:
+    sent_too_much = asyncio.Event()
+
+    async def answer(seen: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(net.http(seen.target.encode()))
+        await writer.drain()
+        await asyncio.sleep(0.01)  # another packet, when the page is complete
+        writer.write(net.http(b"of another page"))
+        sent_too_much.set()
+
+    async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
+        for path in ("/a", "/b", "/c"):
+            page = await transport.fetch(net.asks(f"{server.url}{path}"), net.permit)
+            assert page.body == path.encode()
+            await sent_too_much.wait()
+            await asyncio.sleep(0.01)  # for the client to receive it
+            sent_too_much.clear()
+    assert server.connections == 3
+
+
+async def test_a_bad_chunk_behind_another_is_noticed_at_once(net: Any) -> None:
+    async def answer(_seen: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(CHUNKED + b"2\r\nok")
+        await writer.drain()
+        await asyncio.sleep(0.01)  # another packet, which wakes the reader and fails
+        writer.write(b"\r\nZZ\r\n")
+        await asyncio.sleep(10)
+
+    async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
+        with pytest.raises(BadResponse):
+            await transport.fetch(net.asks(server.url), net.permit)
+
+
 async def test_bytes_behind_the_last_chunk_end_the_connection_and_not_the_page(net: Any) -> None:
     async def answer(_seen: Any, writer: asyncio.StreamWriter) -> None:
         writer.write(CHUNKED)
@@ -245,3 +287,22 @@ def test_chunks_may_come_in_any_pieces(size: int) -> None:
     pieces = [decoder.feed(wire[start : start + size]) for start in range(0, len(wire), size)]
     assert b"".join(pieces) == b"hello world!"
     assert decoder.is_complete
+
+
+WORDS = "HTTP/1.1|HTTP/9| 200| OK|\r\n|\n|\r|: |Content-Length|2|-1|,|0|zz|;|\0|\xff| |\t|ok|X|\r\n\r\n"
+BITS = st.sampled_from(
+    [b"Transfer-Encoding: chunked", *(word.encode("latin-1") for word in WORDS.split("|"))]
+)
+
+
+@given(st.lists(BITS, max_size=30).map(b"".join))
+@example(b"HTTP/9 200\n\n")
+def test_any_bytes_are_repaired_or_refused(wire: bytes) -> None:
+    with suppress(UnreadableAnswer):
+        end = find_head_end(wire)
+        if end is not None:
+            head = repair_head(wire, end)
+            assert repair_head(head.head, len(head.head)).head == head.head
+    with suppress(UnreadableAnswer):
+        decoder = ChunkDecoder()
+        assert len(decoder.feed(wire)) <= len(wire)
