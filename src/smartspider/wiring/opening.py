@@ -65,8 +65,8 @@ def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()
     """
     clock = SystemClock()
     prepare(path)
-    shared = SharedRunIds(path.parent).take if path.absolute().parent.name == HOME.name else None
-    database = SqliteDatabase(path, clock, shared)
+    run_ids = SharedRunIds(path.parent) if path.absolute().parent.name == HOME.name else None
+    database = SqliteDatabase(path, clock, run_ids)
     try:
         yield DataFolder(
             path=path,

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from smartspider.backends.sqlite.run_ids import COUNTER, SharedRunIds
+from smartspider.core.errors import Conflict
+from smartspider.store.database import Connection
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
 
@@ -79,7 +81,25 @@ async def test_a_damaged_folder_keeps_no_other_from_its_ids(home: Path) -> None:
 
 def test_a_counter_that_cannot_be_written_stops_no_run(home: Path) -> None:
     (home / COUNTER).mkdir(parents=True)
-    assert SharedRunIds(home).take(7) == 8
+    ids = SharedRunIds(home)
+    assert ids.take(7) == 8
+    ids.commit()
+    ids.release()
+
+
+async def test_a_run_that_is_not_created_uses_no_id(home: Path) -> None:
+    with open_folder(home / "a") as folder:
+        await folder.store.create_run(plan_of(), is_only=True)
+        with pytest.raises(Conflict):
+            await folder.store.create_run(plan_of(), is_only=True)
+        with pytest.raises(ZeroDivisionError):
+            await folder.database.write(_fail_after_taking)
+    assert await begin(home / "b") == 2
+
+
+def _fail_after_taking(connection: Connection) -> None:
+    connection.advance_run_ids()
+    raise ZeroDivisionError
 
 
 def test_processes_take_different_ids(home: Path) -> None:
@@ -87,7 +107,7 @@ def test_processes_take_different_ids(home: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from smartspider.backends.sqlite.run_ids import SharedRunIds\n"
         "ids = SharedRunIds(Path(sys.argv[1]))\n"
-        "print(*(ids.take(0) for _ in range(200)))"
+        "print(*((ids.take(0), ids.commit())[0] for _ in range(200)))"
     )
     handle = os.open(home / COUNTER, os.O_RDWR | os.O_CREAT)
     fcntl.flock(handle, fcntl.LOCK_EX)  # until all processes are there

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import apsw
 
@@ -32,18 +32,28 @@ LOCK_TIMEOUT_S = 30.0
 CHECKPOINT_PAGES = 4000
 
 T = TypeVar("T")
-TakeRunId = Callable[[int], int]
-"""Returns an id for a run, greater than the one given."""
-
 SQL = statements.load("sql/database.sql", __package__)
+
+
+class RunIds(Protocol):
+    """Ids of runs that several folders share."""
+
+    def take(self, after: int) -> int:
+        """Return the next id, greater than `after`; it is held until the transaction ends."""
+
+    def commit(self) -> None:
+        """Keep the id that was taken, if any."""
+
+    def release(self) -> None:
+        """Give the id back that was taken, if any."""
 
 
 class SqliteConnection:
     """A connection for the store; the frontier is in the same file."""
 
-    def __init__(self, connection: apsw.Connection, take_run_id: TakeRunId | None = None) -> None:
+    def __init__(self, connection: apsw.Connection, run_ids: RunIds | None = None) -> None:
         self.apsw = connection
-        self._take_run_id = take_run_id
+        self._run_ids = run_ids
         self.execute = connection.execute
         self.executemany = connection.executemany
         self.changes = connection.changes
@@ -52,11 +62,11 @@ class SqliteConnection:
 
     def advance_run_ids(self) -> None:
         """Let the next run take an id that no neighbouring folder has given to a run."""
-        if self._take_run_id is None:
+        if self._run_ids is None:
             return
         found = self.execute(SQL.last_run_id).fetchone()
         last = int(found[0]) if found else 0
-        before_next = self._take_run_id(last) - 1
+        before_next = self._run_ids.take(last) - 1
         self.execute(SQL.add_run_sequence if found is None else SQL.set_run_sequence, (before_next,))
 
 
@@ -65,12 +75,13 @@ class SqliteDatabase:
     milliseconds (see ADR 0003).
     """
 
-    def __init__(self, folder: Path, clock: Clock, take_run_id: TakeRunId | None = None) -> None:
+    def __init__(self, folder: Path, clock: Clock, run_ids: RunIds | None = None) -> None:
         self.folder = folder
         self.clock = clock
+        self._run_ids = run_ids
         self._shift = clock.now() - clock.monotonic()
         self._connection = connect(folder / FILE)
-        self._seen = SqliteConnection(self._connection, take_run_id)
+        self._seen = SqliteConnection(self._connection, run_ids)
         self._checkpointer: threading.Thread | None = None
         self._watch = FileWatch(folder / FILE, clock)
         with translated(folder):
@@ -140,6 +151,8 @@ class SqliteDatabase:
             result = work(self._seen)
             self._connection.execute("COMMIT")
             self._seen.hosts.commit()
+            if self._run_ids is not None:
+                self._run_ids.commit()
         except BaseException:
             self._roll_back()
             raise
@@ -148,6 +161,8 @@ class SqliteDatabase:
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+        if self._run_ids is not None:
+            self._run_ids.release()
 
     def _on_commit(self, connection: apsw.Connection, _name: str, pages: int) -> int:
         """Checkpoint in a thread, since it syncs the disk and must not block the loop."""

@@ -7,7 +7,6 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from smartspider.backends.sqlite.database import FILE
@@ -15,29 +14,44 @@ from smartspider.backends.sqlite.peek import last_run_id
 from smartspider.core.errors import StoreUnavailable
 
 COUNTER = "last-run-id"
-LOCK_S = 5.0
-"""Time to wait for a process that takes an id; one that is stopped in between is not waited for longer."""
+LOCK_S = 30.0
+"""Time to wait for a process that creates a run; without the lock, the ids in the folders decide."""
 _DIGITS = 20
 
 
 class SharedRunIds:
-    """1. An id is greater than every id that was taken before, also for folders that are deleted by now, and
-    than every id in the folders that are there, also in those copied from elsewhere.
-    2. Concurrent processes take different ids.
-    3. A counter file that cannot be used delays no run: the ids in the folders decide.
+    """1. An id is greater than every id of a run that was created before, also in folders that are deleted by
+    now, and than every id in the folders that are there, also in those copied from elsewhere.
+    2. From `take` to `commit` or `release` other processes wait, so that they take different ids.
+    3. An id that is released is given again.
+    4. A counter file that cannot be used keeps no run from being created.
     """
 
     def __init__(self, parent: Path) -> None:
         self._parent = parent
+        self._handle: int | None = None
+        self._taken = 0
 
     def take(self, after: int) -> int:
-        """Return the next id, greater than `after`."""
-        with _locked(self._parent / COUNTER) as handle:
-            taken = max(after, _read(handle), *self._ids_in_folders()) + 1
-            if handle is not None:
-                with contextlib.suppress(OSError):
-                    os.pwrite(handle, f"{taken:<{_DIGITS}}\n".encode(), 0)
-            return taken
+        """Return the next id, greater than `after`, and lock the counter."""
+        if self._handle is None:
+            self._handle = _open_locked(self._parent / COUNTER)
+        counted = 0 if self._handle is None else _read(self._handle)
+        self._taken = max(after, counted, *self._ids_in_folders()) + 1
+        return self._taken
+
+    def commit(self) -> None:
+        """Count the id that was taken, if any, and let other processes take theirs."""
+        if self._handle is not None:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._handle, f"{self._taken:<{_DIGITS}}\n".encode(), 0)
+            self.release()
+
+    def release(self) -> None:
+        """Let other processes take ids."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
     def _ids_in_folders(self) -> Iterator[int]:
         yield 0
@@ -46,39 +60,27 @@ class SharedRunIds:
                 yield last_run_id(file.parent)
 
 
-@contextmanager
-def _locked(file: Path) -> Iterator[int | None]:
-    """Open the counter and lock it; yield None if that is not possible."""
+def _open_locked(file: Path) -> int | None:
+    """Open the counter and lock it; return None if that is not possible."""
     try:
         handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
-        yield None
-        return
-    try:
-        yield handle if _lock(handle) else None
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int) -> bool:
+        return None
     give_up_at = time.monotonic() + LOCK_S
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= give_up_at:
-                return False
+        except OSError as error:
+            if not isinstance(error, BlockingIOError) or time.monotonic() >= give_up_at:
+                os.close(handle)
+                return None
             time.sleep(0.002)
-        except OSError:
-            return False
         else:
-            return True
+            return handle
 
 
-def _read(handle: int | None) -> int:
+def _read(handle: int) -> int:
     """Return the last id in the counter; 0 if there is none."""
-    if handle is None:
-        return 0
     with contextlib.suppress(OSError):
         text = os.pread(handle, _DIGITS, 0).strip()
         if text.isdigit():
