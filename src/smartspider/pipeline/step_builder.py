@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
 from smartspider.core.errors import NotBuilt, NotFound, Problem
+from smartspider.core.functions import short_name
 from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.options import (
     COMMON,
@@ -71,8 +72,8 @@ def build_step(
     fields = step.get("fields")
     addresses = "fields" in step_parameters(factory) and not is_rule
     given = {**keyword_arguments(factory, options), **({"fields": fields} if addresses else {})}
-    made, problem = _made(factory, given, use, path)
-    built = BuiltStep(use, path, made, fields, step.get("on_error"), is_rule, addresses)
+    made, problem = _made(factory, given, short_name(use), path)
+    built = BuiltStep(short_name(use), path, made, fields, step.get("on_error"), is_rule, addresses)
     problem = problem or _shape_problem(built)
     if problem is not None:
         problems.append(problem)

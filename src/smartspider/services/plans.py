@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.errors import NotBuilt, Problem, TaskInvalid
+from smartspider.core.functions import parse_function
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
@@ -16,16 +17,18 @@ from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.extractor import Extractor, Pipeline
 from smartspider.pipeline import columns, item_schema
 from smartspider.pipeline.columns import rule_columns
-from smartspider.pipeline.compile import FindStep, StepCompiler
+from smartspider.pipeline.compile import StepCompiler
+from smartspider.pipeline.function_step import step_factory, unloaded_step
+from smartspider.plugins.function_files import load_function
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
 from smartspider.taskfile.compile import compile_task
-from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.load import parse_spec
 
 
 def run_plan(run: Run) -> Plan:
     """Return the plan of a run with its current tuning, compiled from the task it was created with."""
-    return with_tuning(compile_task(parse_task(msgspec.json.decode(run.spec))), run)
+    return with_tuning(compile_task(parse_spec(run.spec)), run)
 
 
 def with_tuning(plan: Plan, run: Run) -> Plan:
@@ -40,9 +43,17 @@ class CompiledPlan(msgspec.Struct, frozen=True):
     pipeline: Pipeline | None
 
 
-def compile_plan(plan: Plan) -> CompiledPlan:
-    """Compile all rules and steps of a plan; raise `TaskInvalid` with every problem found."""
-    steps = StepCompiler(find_step, logs_cleaning=plan.logs_cleaning)
+def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
+    """Compile all rules and steps of a plan; raise `TaskInvalid` with every problem found.
+
+    Only a local command runs functions of Python files; raise `NotBuilt` elsewhere.
+    """
+    if plan.runs_functions and not is_local:
+        raise NotBuilt(
+            "the task names functions of Python files, which only local commands run",
+            hint="crawl it with `smartspider crawl`, or install the functions as a plug-in package",
+        )
+    steps = StepCompiler(load_step, logs_cleaning=plan.logs_cleaning)
     problems: list[Problem] = []
     extractor: Extractor | None = None
     pipeline: Pipeline | None = None
@@ -60,7 +71,14 @@ def compile_plan(plan: Plan) -> CompiledPlan:
     return CompiledPlan(extractor, pipeline)
 
 
-find_step: FindStep = partial(resolve, STEP)
+def load_step(use: str) -> Any:
+    """Return the factory of a step: built in, installed, or a function of a Python file."""
+    return resolve(STEP, use) if parse_function(use) is None else step_factory(load_function(use), use)
+
+
+def find_step(use: str) -> Any:
+    """Return the factory of a step for its columns. No Python file is loaded."""
+    return resolve(STEP, use) if parse_function(use) is None else unloaded_step
 
 
 def plan_columns(plan: Plan) -> tuple[TableColumn, ...]:
@@ -80,10 +98,7 @@ def run_columns(run: Run) -> tuple[TableColumn, ...]:
 
 @lru_cache(maxsize=64)
 def _plan(spec: bytes) -> Plan:
-    from smartspider.taskfile.compile import compile_task
-    from smartspider.taskfile.load import parse_task
-
-    return compile_task(parse_task(msgspec.json.decode(spec)))
+    return compile_task(parse_spec(spec))
 
 
 @lru_cache(maxsize=256)

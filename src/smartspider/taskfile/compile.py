@@ -13,6 +13,7 @@ from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, Run
 from smartspider.taskfile.checks import require_supported
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests
+from smartspider.taskfile.functions import bind_functions
 from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task, task_spec
 from smartspider.taskfile.model.values import duration_s, host_in_punycode
@@ -23,12 +24,13 @@ _MIN_POLITE_DELAY_S = 0.1
 def compile_task(task: Task) -> Plan:
     """Return the plan of a run of the task; raise `NotBuilt` if it uses an unsupported feature."""
     require_supported(task)
+    written = task_spec(task)
+    task = bind_functions(task)
     canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
     entries = entry_requests(task, canonical)
     pages = page_plans(task) | sitemap_plans(task)
     known = {entry.fingerprint for entry in entries}
     sitemaps = [each for each in sitemap_requests(task, entries, canonical) if each.fingerprint not in known]
-    written = task_spec(task)
     return Plan(
         name=written.name,
         spec=written.spec,
@@ -51,6 +53,7 @@ def compile_task(task: Task) -> Plan:
         items=_item_dedup(task),
         recrawl=_recrawl(task),
         urls=task.dedup.urls,
+        runs_functions=task.functions is not None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from smartspider.core.schedules import ScheduleRule
 from smartspider.taskfile.checks import find_contradictions
 from smartspider.taskfile.document import read_document, read_json_value, require_plain
 from smartspider.taskfile.entry_files import ExpandedTask, Report, expand_files
+from smartspider.taskfile.functions import identify_functions, refuse_functions
 from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems, schedule_rule
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.problems import format_path, format_value, problems_from, task_invalid
@@ -27,8 +29,9 @@ def load_task(path: Path, settings: Sequence[str] = (), report: Report = lambda 
     """
     expanded = load_document(path, settings, report)
     report(f"checking {path.name}")
+    document = identify_functions(expanded.document, path.parent)
     try:
-        return parse_task(expanded.document)
+        return parse_task(document, is_local=True)
     except TaskInvalid as error:
         raise expanded.with_lines(error) from error
 
@@ -41,13 +44,27 @@ def load_document(
     return expand_files(document, path.parent, report)
 
 
-def parse_task(data: object) -> Task:
-    """Validate a task given as plain JSON values. Raise `TaskInvalid` with all problems."""
+def parse_local_task(data: object, folder: Path) -> Task:
+    """Validate a task that a local command was given; its functions are in files below `folder`."""
+    return parse_task(identify_functions(data, folder), is_local=True)
+
+
+def parse_spec(spec: bytes) -> Task:
+    """Return the task of a stored run, which was validated when the run was created."""
+    return parse_task(json.loads(spec), is_local=True)
+
+
+def parse_task(data: object, *, is_local: bool = False) -> Task:
+    """Validate a task given as plain JSON values. Raise `TaskInvalid` with all problems. Only a local task
+    may name functions of Python files.
+    """
     require_plain(data)
     if not isinstance(data, dict):
         raise task_invalid(
             [Problem("", f"{format_value(data)} is not an object", "a task is an object with keys")]
         )
+    if not is_local:
+        refuse_functions(data)
     try:
         task = Task.model_validate(data)
     except ValidationError as error:

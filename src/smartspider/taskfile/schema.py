@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from smartspider.taskfile.model.task import Task
+from smartspider.taskfile.model.task import FUNCTIONS, LocalFunctions, Task
 
 _EXAMPLE = {
     "name": "shop_prices",
@@ -45,4 +45,5 @@ class _TaskSchema(GenerateJsonSchema):
 def task_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of everything `parse_task` accepts."""
     schema = Task.model_json_schema(schema_generator=_TaskSchema, by_alias=True)
+    del schema["properties"][FUNCTIONS], schema["$defs"][LocalFunctions.__name__]
     return {"$schema": _TaskSchema.schema_dialect, **schema, "examples": [_EXAMPLE]}

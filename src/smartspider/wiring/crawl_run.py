@@ -85,7 +85,7 @@ async def _crawl_in_process(log: CrawlLog, run: Run, plan: Plan, on_ready: OnRea
     async with log.open("worker-0", redactor) as subscribers:
         bus = build_bus(*subscribers)
         async with open_run_dedup(plan, folder, bus) as dedup:
-            factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
+            factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup, is_local=True)
             worker = run_worker(factory, run, plan, folder.policy_for(plan))
             on_ready(worker.stop)
             await worker.run()

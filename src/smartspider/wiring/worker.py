@@ -72,6 +72,8 @@ class JobFactory(msgspec.Struct, frozen=True):
     """Retries while a server of the cluster is unavailable."""
     dedup: ProcessDedup = msgspec.field(default_factory=ProcessDedup)
     """URLs that are already stored."""
+    is_local: bool = False
+    """The worker belongs to a local command, which may run functions of Python files."""
 
     @property
     def context(self) -> WorkerContext:
@@ -84,7 +86,7 @@ class JobFactory(msgspec.Struct, frozen=True):
     async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
         """Open the job of a run: compile its plan, open its transport and build its fetcher."""
         settings, clock = self.installation.settings, self.installation.clock
-        compiled = compile_plan(plan)
+        compiled = compile_plan(plan, is_local=self.is_local)
         secrets = await read_secrets(self.installation.secrets, plan)
         if self.redactor is not None:
             entry_headers = (header for entry in plan.entries for header in entry.extras.headers)

@@ -63,7 +63,7 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
     with shown_stages() as show:
         show(f"preparing {task.name}")
         plan = compile_task(task)
-        compile_plan(plan)
+        compile_plan(plan, is_local=True)
     settings = read_settings()
     check_outputs(options.outputs, options.output_options, plan_columns(plan))
     tune_process()

@@ -115,7 +115,7 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview,
     from smartspider.wiring.processes.lifecycle import run_loop
 
     plan = compile_task(load_task_file(task, settings))
-    compile_plan(plan)
+    compile_plan(plan, is_local=True)
     installation_settings = read_settings()
     for override in plan.overrides:
         print_message(f"note: {override}")

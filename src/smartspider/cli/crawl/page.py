@@ -104,18 +104,19 @@ def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool) -> tup
     from smartspider.wiring.processes.lifecycle import run_loop
 
     task = build_task(url, _read_rules(rules), page_type)
-    _check_rules(task)
+    folder = Path(rules).parent if _is_file(rules) else Path()
+    _check_rules(task, folder)
     page = run_loop(fetch_page(url, obey_robots=not ignore_robots))
-    return page, apply_rules(task, page)
+    return page, apply_rules(task, page, folder)
 
 
-def _check_rules(task: dict[str, Any]) -> None:
+def _check_rules(task: dict[str, Any], folder: Path) -> None:
     """Raise `TaskInvalid` for invalid rules before anything is fetched."""
     from smartspider.services.plans import compile_plan
     from smartspider.taskfile.compile import compile_task
-    from smartspider.taskfile.load import parse_task
+    from smartspider.taskfile.load import parse_local_task
 
-    compile_plan(compile_task(parse_task(task)))
+    compile_plan(compile_task(parse_local_task(task, folder)), is_local=True)
 
 
 def _read_rules(rules: str) -> Any:
@@ -126,12 +127,17 @@ def _read_rules(rules: str) -> Any:
 
     if rules.lstrip().startswith(("{", "[{", '["')):
         return read_document(rules, "rules.json")
-    path = Path(rules)
-    if path.suffix.lower() in {".json", ".yaml", ".yml"}:
+    if _is_file(rules):
+        path = Path(rules)
         return read_document(read_text(path), path.name)
     if not rules.strip():
         raise NotFound("RULES is empty", hint="for example: 'h1::text'")
     return rule_for_all(rules)
+
+
+def _is_file(rules: str) -> bool:
+    is_json = rules.lstrip().startswith(("{", "["))
+    return not is_json and Path(rules).suffix.lower() in {".json", ".yaml", ".yml"}
 
 
 @click.command()

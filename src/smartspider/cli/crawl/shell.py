@@ -16,7 +16,7 @@ from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import EXPRESSIONS, RuleType
 from smartspider.core.requests.urls import normal_url
 from smartspider.services.preview.rules import VALUE, RuleResult, apply_rules, build_task, parse_rule
-from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.load import parse_local_task
 from smartspider.wiring.preview.fetch_page import fetch_page
 from smartspider.wiring.processes.lifecycle import run_loop
 
@@ -115,7 +115,7 @@ class ShellSession:
 
     def _apply(self, fields: dict[str, Any]) -> RuleResult:
         assert self._page is not None  # noqa: S101 - fetched before the first line is read
-        return apply_rules(self._task(fields), self._page)
+        return apply_rules(self._task(fields), self._page, Path())
 
     def _task(self, fields: dict[str, Any]) -> dict[str, Any]:
         selectors = {"fields": fields} if self._items is None else {"items": self._items, "fields": fields}
@@ -188,7 +188,7 @@ class ShellSession:
             return
         path = Path(names[0])
         task = self._whole_task(path)
-        parse_task(task)
+        parse_local_task(task, path.parent)
         try:
             with path.open("x", encoding="utf-8") as file:
                 file.write(json.dumps(task, ensure_ascii=False, indent=2) + "\n")

@@ -94,7 +94,7 @@ def validate(task: Path, settings: tuple[str, ...]) -> Validation:
     from smartspider.services.tasks.checks import check_task
 
     try:
-        return Validation(task, checked=check_task(load_task_file(task, settings)))
+        return Validation(task, checked=check_task(load_task_file(task, settings), is_local=True))
     except TaskInvalid as error:
         return Validation(task, error=error)
 
@@ -121,5 +121,5 @@ def _row_schema(task: Path) -> object:
     from smartspider.taskfile.compile import compile_task
 
     plan = compile_task(load_task_file(task))
-    compile_plan(plan)
+    compile_plan(plan, is_local=True)
     return row_schema(plan)

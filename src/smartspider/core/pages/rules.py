@@ -22,7 +22,8 @@ EXPRESSIONS = frozenset({"css", "xpath", "jmespath", "regex", "const", "meta"})
 class ValueRule(msgspec.Struct, frozen=True):
     """The rule of one value: its location and how to read it."""
 
-    type: RuleType
+    type: str
+    """A `RuleType`, or a reference to a function (`core/functions.py`)."""
     expr: Any
     many: bool = False
     default: Any = None

@@ -102,6 +102,8 @@ class Plan(msgspec.Struct, frozen=True):
     recrawl: RecrawlPolicy = RecrawlPolicy()
     urls: Literal["exact", "bloom"] = "exact"
     """`bloom`: a Bloom filter alone decides what is known; it may skip a new URL."""
+    runs_functions: bool = False
+    """Steps or rules are functions of Python files; only local commands run them."""
 
     @property
     def needs(self) -> frozenset[str]:

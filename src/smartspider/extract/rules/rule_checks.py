@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smartspider.core.errors import Problem
+from smartspider.core.functions import parse_function
 from smartspider.core.pages.rules import (
     FieldRule,
     FirstOf,
@@ -36,7 +37,7 @@ def scope_mismatch(rule: ValueRule, kind: ScopeKind) -> tuple[str, str] | None:
 
 
 def _misfit_in_elements(rule: ValueRule) -> tuple[str, str] | None:
-    if rule.type in _IN_ELEMENTS or rule.within is not None:
+    if rule.type in _IN_ELEMENTS or rule.within is not None or parse_function(rule.type):
         return None
     if rule.type == "jmespath":
         what = "JMESPath searches JSON, and the items are elements"

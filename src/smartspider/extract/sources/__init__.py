@@ -9,17 +9,22 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import msgspec
+
+from smartspider.core.errors import NotReadable
+from smartspider.core.functions import parse_function, short_name
 from smartspider.core.pages.page import Page
 from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import directives_of
+from smartspider.plugins.function_files import load_function
 from smartspider.plugins.kinds import SOURCE
 from smartspider.plugins.registry import resolve
 
 
 def require_source(kind: str) -> None:
-    """Raise `NotBuilt` if a source needs a package that is not installed."""
-    resolve(SOURCE, kind)
+    """Raise `NotBuilt` if a source needs a package that is not installed, or a function cannot be loaded."""
+    _find_reader(kind)
 
 
 def read_source(kind: str, document: Document) -> Any:
@@ -47,7 +52,25 @@ def read_source_in(kind: str, html: str, document: Document) -> Any:
 
 @cache
 def _reader(kind: str) -> Callable[[Document], Any]:
-    return resolve(SOURCE, kind)
+    return _find_reader(kind)
+
+
+def _find_reader(kind: str) -> Callable[[Document], Any]:
+    return resolve(SOURCE, kind) if parse_function(kind) is None else _function_reader(kind)
+
+
+def _function_reader(kind: str) -> Callable[[Document], Any]:
+    """Return the reader of a function, which returns plain JSON values. Raise `NotBuilt`."""
+    function = load_function(kind)
+
+    def read(document: Document) -> Any:
+        found = function(document)
+        try:
+            return msgspec.json.decode(msgspec.json.encode(found))
+        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise NotReadable(f"{short_name(kind)} returned what cannot be stored: {error}") from error
+
+    return read
 
 
 def _page_of(html: str, page: Page) -> Page:

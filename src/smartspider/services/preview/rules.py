@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.services.plans import compile_plan
 from smartspider.services.preview.preview import rejected_views
 from smartspider.taskfile.compile import compile_task
-from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.load import parse_local_task, parse_task
 
 VALUE = "value"
 """The field of a rule without a name."""
@@ -98,10 +99,13 @@ def parse_rule(text: str) -> str | dict[str, Any]:
     return {"type": "xpath", "expr": text} if text.startswith(("/", "./", "(", "..")) else text
 
 
-def apply_rules(task: dict[str, Any], page: Page) -> RuleResult:
-    """Apply the rules and steps of the first entry to a page. Raise `TaskInvalid` or `NotReadable`."""
-    plan = compile_task(parse_task(task))
-    compiled = compile_plan(plan)
+def apply_rules(task: dict[str, Any], page: Page, folder: Path | None = None) -> RuleResult:
+    """Apply the rules and steps of the first entry to a page. Raise `TaskInvalid` or `NotReadable`.
+
+    A local command names the folder of the Python files whose functions the rules may use.
+    """
+    plan = compile_task(parse_task(task) if folder is None else parse_local_task(task, folder))
+    compiled = compile_plan(plan, is_local=folder is not None)
     request = plan.entries[0]
     extraction = compiled.extractor.extract(page, request)
     if compiled.pipeline is not None:

@@ -13,7 +13,7 @@ from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.core.runs.tuning import Tuning, settings_of
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import owned_run
-from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.load import parse_spec
 from smartspider.views.runs import KnobsView, TunedView, Turned
 
 _tuning = msgspec.json.Decoder(Tuning)
@@ -29,7 +29,7 @@ def run_knobs(run: Run) -> KnobsView:
 
 @lru_cache(maxsize=256)
 def _task_knobs(spec: bytes) -> KnobsView:
-    task = parse_task(msgspec.json.decode(spec))
+    task = parse_spec(spec)
     polite, limits = task.politeness, task.limits
     depths = [depth for depth in (limits.max_depth, task.scope.max_depth) if depth is not None]
     return KnobsView(

@@ -185,9 +185,9 @@ def started_view(run: Run) -> Started:
 def begun_view(run: Run) -> Begun:
     """Return the view of a started run, with warnings about its task."""
     from smartspider.taskfile.checks import find_cautions  # as above
-    from smartspider.taskfile.load import parse_task
+    from smartspider.taskfile.load import parse_spec
 
-    warnings = wrongs(find_cautions(parse_task(msgspec.json.decode(run.spec))))
+    warnings = wrongs(find_cautions(parse_spec(run.spec)))
     return Begun(str(run.id), str(run.task_id), run.state, run.reason, warnings)
 
 

@@ -32,13 +32,13 @@ class CheckedTask(msgspec.Struct, frozen=True):
         return [*self.missing, *self.cautions]
 
 
-def check_task(task: Task) -> CheckedTask:
+def check_task(task: Task, *, is_local: bool = False) -> CheckedTask:
     """Compile all rules and steps of a task; raise `TaskInvalid` with every problem."""
     missing = find_missing(task)
     if missing:
         return CheckedTask(task_spec(task), missing, find_cautions(task))
     plan = compile_task(task)
-    compile_plan(plan)
+    compile_plan(plan, is_local=is_local)
     return CheckedTask(TaskSpec(plan.name, plan.spec, plan.spec_hash), [], find_cautions(task))
 
 

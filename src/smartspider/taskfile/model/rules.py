@@ -16,9 +16,13 @@ from pydantic import (
     Discriminator,
     Field,
     JsonValue,
+    PlainSerializer,
     SerializerFunctionWrapHandler,
     Tag,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
     field_validator,
     model_serializer,
 )
@@ -26,6 +30,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
+from smartspider.core.functions import FUNCTION_PATTERN, parse_function
 from smartspider.core.pages.rules import EXPRESSIONS, RuleType
 from smartspider.taskfile.model.forms import LIST, MARK, OBJECT, TEXT, WRONG_FORM, Section, by_form, form_of
 from smartspider.taskfile.model.values import MAX_EXPRESSION, Selector, Text, invalid_value, validate_pattern
@@ -46,7 +51,10 @@ _EXPR_FITS_TYPE: JsonDict = {
     "if": {"required": ["type"], "properties": {"type": {"const": "const"}}},
     "then": {"required": ["expr"]},
     "else": {
-        "if": {"required": ["type"], "properties": {"type": {"enum": [*_ALONE]}}},
+        "if": {
+            "required": ["type"],
+            "properties": {"type": {"anyOf": [{"enum": [*_ALONE]}, {"pattern": FUNCTION_PATTERN}]}},
+        },
         "then": {"properties": {"expr": {"type": ["string", "null"], "minLength": 1}}},
         "else": {"required": ["expr"], "properties": {"expr": {"type": "string", "minLength": 1}}},
     },
@@ -70,14 +78,32 @@ StepForm = Annotated[
 ]
 
 
+def _type_or_function(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Accept a reference to a function; everything else must be a rule type."""
+    return value if parse_function(value) is not None else validate(value)
+
+
+_FUNCTION: JsonDict = {"type": "string", "pattern": FUNCTION_PATTERN}
+if TYPE_CHECKING:
+    RuleTypeOrFunction = str
+else:
+    RuleTypeOrFunction = Annotated[
+        RuleType,
+        WrapValidator(_type_or_function),
+        PlainSerializer(lambda value: value, return_type=str),
+        WithJsonSchema({"anyOf": [{"type": "string", "enum": [*RULE_TYPES]}, _FUNCTION]}),
+    ]
+
+
 class Rule(Section):
     """The rule of one value: its location and how to read it."""
 
     model_config = ConfigDict(json_schema_extra=_EXPR_FITS_TYPE)
 
-    type: RuleType = Field(
+    type: RuleTypeOrFunction = Field(
         default="css",
-        description="The language of `expr`; from `json_ld` on, what the JMESPath `expr` looks into.",
+        description="The language of `expr`; from `json_ld` on, what the JMESPath `expr` looks into. Local"
+        " commands also take a function of a Python file: `./my_rules.py:price`.",
     )
     expr: JsonValue = Field(
         default=None,
@@ -129,10 +155,10 @@ class Rule(Section):
 def is_rule(value: dict[str, Any]) -> bool:
     """Return whether an object is a rule rather than a nested item."""
     kind = value.get("type")
-    if isinstance(kind, str) and (
-        kind in EXPRESSIONS or (kind in RULE_TYPES and value.keys() <= _rule_keys())
-    ):
-        return True
+    if isinstance(kind, str):
+        needs_no_expr = kind in RULE_TYPES or parse_function(kind) is not None
+        if kind in EXPRESSIONS or (needs_no_expr and value.keys() <= _rule_keys()):
+            return True
     return "expr" in value and not isinstance(value["expr"], (dict, list, Rule))
 
 

@@ -78,6 +78,17 @@ ScheduleForm = Annotated[
 ]
 
 
+FUNCTIONS = "$functions"
+"""The key of `functions`: local commands set it, task files do not have it."""
+
+
+class LocalFunctions(Section):
+    """The Python files whose functions a task names: their folder, and their SHA-256 by path as written."""
+
+    folder: str
+    files: dict[str, str]
+
+
 class Task(Section):
     """A SmartSpider task: where to start, what to extract and how to crawl."""
 
@@ -136,6 +147,8 @@ class Task(Section):
         default=None, description="When runs start.", examples=["0 6 * * *"]
     )
 
+    functions: LocalFunctions | None = Field(default=None, alias="$functions")
+
     @property
     def page_types(self) -> dict[str, PageType]:
         """All page types by name. The top-level one is first, unless `pages` defines `default`."""
@@ -152,10 +165,13 @@ class Task(Section):
 def task_spec(task: Task) -> TaskSpec:
     """Return the task as JSON without defaults, with its hash. Unsupported features are allowed."""
     written = task.as_written()
+    identity = written
+    if task.functions is not None:  # the files are part of the identity, their folder is not
+        identity = {**written, FUNCTIONS: task.functions.files}
     return TaskSpec(
         name=task.name,
         spec=_json(written, is_sorted=False),
-        spec_hash=hashlib.sha256(_json(written, is_sorted=True)).hexdigest(),
+        spec_hash=hashlib.sha256(_json(identity, is_sorted=True)).hexdigest(),
     )
 
 

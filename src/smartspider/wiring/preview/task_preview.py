@@ -80,7 +80,7 @@ async def preview_task(
         policy = folder.policy if is_server else folder.policy_for(plan)
         redactor = build_redactor(settings)
         bus = build_bus(*shown_lines("dry-run", shown_level, redactor))
-        factory = JobFactory(gated(folder), bus, recorder.wrap, redactor)
+        factory = JobFactory(gated(folder), bus, recorder.wrap, redactor, is_local=not is_server)
         worker = run_worker(factory, run, plan, policy)
         recorder.on_enough = worker.stop
         await worker.run()

@@ -64,7 +64,7 @@ async def run_single_run_worker(data: Path, run_id: int, number: int, shown_leve
         async with log.open(f"worker-{number}", redactor) as subscribers:
             bus = build_bus(*subscribers)
             async with open_run_dedup(plan, folder, bus) as dedup:
-                factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup)
+                factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup, is_local=True)
                 worker = run_worker(factory, run, plan, folder.policy_for(plan), number=number)
                 stop_on_signals(worker.stop, with_parent=True)
                 await worker.run()

@@ -1,0 +1,33 @@
+"""References to functions in Python files beside a task: `./my_steps.py:clean`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import NamedTuple
+
+FUNCTION_PATTERN = r"^.+\.py(?:@[0-9a-f]{64})?:[A-Za-z_][A-Za-z0-9_]*$"
+_PARTS = re.compile(r"(.+\.py)(?:@([0-9a-f]{64}))?:([A-Za-z_][A-Za-z0-9_]*)")
+
+
+class FunctionReference(NamedTuple):
+    """A function by its file and name. `digest` is the SHA-256 of the file, once it is known."""
+
+    file: str
+    name: str
+    digest: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}@{self.digest}:{self.name}" if self.digest else f"{self.file}:{self.name}"
+
+
+def parse_function(text: object) -> FunctionReference | None:
+    """Return the reference that a text is, or None."""
+    found = _PARTS.fullmatch(text) if isinstance(text, str) else None
+    return None if found is None else FunctionReference(found[1], found[3], found[2] or "")
+
+
+def short_name(text: str) -> str:
+    """Return a reference without folder and digest, for messages; any other text as it is."""
+    reference = parse_function(text)
+    return text if reference is None else f"{PurePath(reference.file).name}:{reference.name}"
