@@ -38,7 +38,7 @@ class LenientHandler(ResponseHandler):
         """Prepare for the next answer. If bytes came while no request was open, close the connection: they
         would be taken for the answer.
         """
-        if self.should_close and self.transport is not None:
+        if (self._buffer or self._tail or self._exception is not None) and self.transport is not None:
             self.transport.close()
         super().set_response_params(**options)
         self._parser = LenientParser(self, self._parser, options)  # type: ignore[assignment] # it is one
@@ -56,42 +56,40 @@ class LenientHandler(ResponseHandler):
 class LenientParser:
     """Passes bytes to the parser in C, and takes over where it fails."""
 
-    __slots__ = (
-        "_decoder",
-        "_failure",
-        "_kept",
-        "_options",
-        "_parser",
-        "_payload",
-        "_protocol",
-        "_wire",
-    )
+    # Most answers need none of these: as attributes of the class they cost nothing.
+    _wire: list[bytes] | None = None
+    """The answer so far; None if it is too long to be read again."""
+    _kept = 0
+    _failure: Exception | None = None
+    """The error of the parser in C, once it has failed."""
+    _payload: StreamReader | None = None
+    _decoder: ChunkDecoder | None = None
+    _has_begun = False
 
     def __init__(self, protocol: LenientHandler, parser: Any, options: dict[str, Any]) -> None:
         self._protocol = protocol
         self._parser = parser
         self._options = options
-        self._wire: list[bytes] | None = []
-        """The answer so far; None if it is too long to be read again."""
-        self._kept = 0
-        self._failure: Exception | None = None
-        """The error of the parser in C, once it has failed on the head."""
-        self._payload: StreamReader | None = None
-        self._decoder: ChunkDecoder | None = None
 
     def feed_data(self, data: bytes) -> _Fed:
         """Parse bytes; raise `HttpProcessingError` if no browser could read them."""
         if self._decoder is not None:
             return self._decode(data)
-        self._keep(data)
         if self._failure is None:
             try:
                 fed: _Fed = self._parser.feed_data(data)
             except Exception as failure:  # noqa: BLE001 - errors of the parser have no common class
                 self._failure = failure
             else:
-                self._look_at(fed[0])
+                messages = fed[0]
+                if messages and (message := messages[-1][0]).code >= 200 and not message.chunked:
+                    # The rest of an answer with a fixed length is left to the parser in C.
+                    self._protocol.use_parser(self._parser)
+                else:
+                    self._keep(data)
+                    self._look_at(messages)
                 return fed
+        self._keep(data)
         try:
             return self._recover()
         except UnreadableAnswer as wrong:
@@ -124,6 +122,8 @@ class LenientParser:
         self._parser.message_consumed()
 
     def _keep(self, data: bytes) -> None:
+        if not self._has_begun:
+            self._has_begun, self._wire = True, []
         if self._wire is None:
             return
         self._wire.append(data)
@@ -132,18 +132,16 @@ class LenientParser:
             self._wire = None
 
     def _look_at(self, messages: Any) -> None:
-        """Leave answers with a fixed length to the parser in C once their head was read."""
+        """Remember the payload of a chunked answer; refuse an endless head."""
         if not messages:
             if self._payload is None and self._kept > MAX_HEAD_BYTES:
                 raise _error(UnreadableAnswer(f"has a header of more than {MAX_HEAD_BYTES} bytes"))
             return
         message, payload = messages[-1]
-        if message.code < 200 and message.code != 101:
-            return
-        if message.chunked:
-            self._payload = payload
-        else:
+        if message.code == 101:
             self._protocol.use_parser(self._parser)
+        elif message.code >= 200:
+            self._payload = payload
 
     def _recover(self) -> _Fed:
         if self._payload is not None:
