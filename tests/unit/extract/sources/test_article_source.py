@@ -155,6 +155,11 @@ print([name for name in sys.modules if name.startswith(heavy)])
     assert done.stdout == "[]\n"
 
 
+def test_text_after_a_block_stands_apart(said: Read) -> None:
+    page = f"<html><body><div><p>{LONG * 2}first</p><p>{LONG * 2}last</p>then more. {LONG * 2}</div></body>"
+    assert "last\n\nthen more." in said("article", page)["text"]
+
+
 def test_the_text_repeats_no_title_and_points_nowhere_else(said: Read) -> None:
     extra = "<p>Read more: <a href=/x>Rivers of the south</a></p><p>More rain is expected.</p><p>Comments</p>"
     page = _with("").replace("<h2>", f"{extra}<h2>")

@@ -104,6 +104,8 @@ def _plain(body: LexborNode) -> str:
     for node in body.traverse(include_text=True):
         content = node.text_content
         if content is not None:
+            if node.prev is not None and node.prev.tag in _BLOCK_TAGS:
+                parts.append("\n\n")
             is_code = node.parent is not None and node.parent.tag == "pre"
             pieces = content.strip("\n").split("\n") if is_code else [_SPACES.sub(" ", content)]
             parts.append("\n".join(_AS_IT_IS + line if is_code else line for line in pieces))
