@@ -120,9 +120,7 @@ def _with_helpful_steps(
     return _with_steps(rule, []), column
 
 
-def _convert(
-    steps: list[Any], column: list[Any], context: PageContext, known: Converted
-) -> list[Any] | None:
+def _convert(steps: list[Any], column: list[Any], context: PageContext, known: Converted) -> list[Any] | None:
     """Return the first values of a column after steps; None if a step is invalid or fails on a value."""
     plain = tuple({"use": step} if isinstance(step, str) else step for step in steps)
     try:

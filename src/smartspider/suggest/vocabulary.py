@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 CHINESE_LABELS = {
@@ -57,9 +58,12 @@ NAVIGATION_WORDS = frozenset(
 """Parts of a page without lists of their own: menus, filters, pagers."""
 
 
+_NAV = re.compile(r"(?:left|right|side|sub|top|main|bottom|foot|global|page|site)?nav(?!y)")
+
+
 def is_navigation(words: Iterable[str]) -> bool:
     """Return True if words of class names call something navigation."""
-    return any(word in NAVIGATION_WORDS or "menu" in word or word.startswith("nav") for word in words)
+    return any(word in NAVIGATION_WORDS or "menu" in word or _NAV.match(word) for word in words)
 
 
 SIDEBAR_WORDS = frozenset(

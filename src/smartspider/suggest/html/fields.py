@@ -59,6 +59,8 @@ class _SlotReader:
         self._kids: dict[int, list[Slot]] = defaultdict(list)
         self._closed: set[int] = set()
         """Slots inside a text: only links and images of them are fields."""
+        self._dropped: set[int] = set()
+        """Slots inside labels and controls."""
         self._sealed: set[int] = set()
         """Slots inside a list or long text: nothing of them is a field."""
         for slot in slots:
@@ -70,6 +72,10 @@ class _SlotReader:
         kids = self._kids[id(slot)]
         is_rare = slot.parent is not None and len(slot.elements) < 2 and self._count > 2
         if slot.is_label or slot.example.tag in SKIPPED or is_rare:
+            self._drop(kids)
+            return
+        if id(slot) in self._dropped:
+            self._drop(kids)
             return
         if id(slot) in self._sealed:
             self._sealed.update(map(id, kids))
@@ -125,6 +131,9 @@ class _SlotReader:
     def _close_all(self, kids: list[Slot]) -> None:
         self._sealed.update(map(id, kids))
 
+    def _drop(self, kids: list[Slot]) -> None:
+        self._dropped.update(map(id, kids))
+
     def _whole(self, slot: Slot) -> CandidateField:
         texts = {index: self._tree.text(element) for index, element in slot.elements.items()}
         return CandidateField(slot, "text", self._in_order(texts))
@@ -148,7 +157,8 @@ class _SlotReader:
         return CandidateField(slot, "owns", self._in_order(owns), label)
 
     def _attributes(self, slot: Slot, *, is_closed: bool) -> Iterator[CandidateField]:
-        for name in attribute_names(slot):
+        is_cell = self._is_table and slot.key[-4:-2] == ("cell", "nth")
+        for name in () if is_cell else attribute_names(slot):
             if is_closed and name not in {"href", "datetime"} and not is_image_attribute(slot, name):
                 continue
             values = {index: attribute_value(slot, element, name) for index, element in slot.elements.items()}

@@ -23,7 +23,7 @@ _TEXT = 1.05
 _RECORD = 1.5
 """The weight of the least that is more than a text."""
 _USUAL = 0.8
-_LABELS = 0.4
+_LABELS, _PROSE = 0.4, 0.5
 _LEAST_LABELS = 8
 _LONGEST_LABEL = 40
 _TURNS = frozenset(("alt", "odd", "even", "alternate", "alternating"))
@@ -78,7 +78,11 @@ def analyze(tree: Tree, group: ElementGroup) -> ListAnalysis | None:
     if not candidates:
         return None
     share = _content_share(tree, group.items)
-    place = group.place * (0.7 + 0.3 * _coherence(sample)) * (_LABELS if _has_labels(candidates) else 1.0)
+    place = group.place * (0.7 + 0.3 * _coherence(sample))
+    if _has_labels(candidates):
+        place *= _LABELS
+    elif _is_prose(candidates):
+        place *= _PROSE
     features = list_features(candidates, len(group.items), place, share)
     return ListAnalysis(group, slots, candidates, features)
 
@@ -90,6 +94,14 @@ def _has_labels(candidates: list[CandidateField]) -> bool:
         return False
     first, second = (len(set(found)) / len(found) for found in texts)
     return first < 0.4 and second > 1.5 * first and max(map(len, texts[0])) <= _LONGEST_LABEL
+
+
+def _is_prose(candidates: list[CandidateField]) -> bool:
+    """Return True for the paragraphs of a text."""
+    texts = [candidate for candidate in candidates if candidate.is_text]
+    return (
+        len(texts) == 1 and len(candidates) == 1 and texts[0].slot.example.tag in {"p", "pre", "blockquote"}
+    )
 
 
 def refine(tree: Tree, analysis: ListAnalysis) -> ListAnalysis:

@@ -79,7 +79,7 @@ def _title_of(fields: list[CandidateField]) -> CandidateField | None:
 
 def _choose_name(field: CandidateField, title: CandidateField | None, headers: dict[str, str]) -> str:
     header = _header(field, headers)
-    is_cell = field.slot.key[-4:-2] == ("cell", "nth")
+    is_cell = bool(headers) and field.slot.key[-4:-2] == ("cell", "nth")
     page_name = header if is_cell else _name_in_page(field) or header
     header = header if is_cell or page_name == header else ""
     if not field.is_text and field.take != "datetime":

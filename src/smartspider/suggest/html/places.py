@@ -43,11 +43,15 @@ class PlaceMap:
             return MARGIN
         words = _words(element)
         weight = NAVIGATION if is_navigation(words) else MARGIN if words & SIDEBAR_WORDS else 1.0
-        return 1.0 if weight < 1 and self._is_most(element) else weight
+        return 1.0 if weight < 1 and self._is_most(element, weight) else weight
 
-    def _is_most(self, element: Element) -> bool:
-        """Return True if most of the page is in the element: its names describe the page."""
-        return self._tree.size_of(element) > _MOST_OF_THE_PAGE * self._tree.size
+    def _is_most(self, element: Element, weight: float) -> bool:
+        """Return True if most of the page is in the element, so that its names describe the page.
+
+        Menus can be most of a page, too, but have no main heading.
+        """
+        is_most = self._tree.size_of(element) > _MOST_OF_THE_PAGE * self._tree.size
+        return is_most and (weight > NAVIGATION or any(one.tag == "h1" for one in self._tree.inside(element)))
 
 
 def _words(element: Element) -> set[str]:

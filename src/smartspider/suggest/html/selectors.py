@@ -354,7 +354,10 @@ def _labelled(slot: Slot) -> Iterator[str]:
         return
     label = above.label_element
     name = next(name_selectors(label), label.tag)
-    head = f"{name}:lexbor-contains({quote_css(above.label)})"
+    said = f":lexbor-contains({quote_css(above.label)})"
+    if not label.own and label.children:  # the text of a label is that of its own nodes
+        said = f":has({label.children[0].tag}{said})"
+    head = f"{name}{said}"
     if label is slot.example:
         yield head
     elif above is slot and label.parent is slot.example.parent:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from smartspider.suggest.html.class_names import is_state, split_words
+from smartspider.suggest.html.class_names import is_stable, is_state, split_words
 from smartspider.suggest.html.tree import Element, Tree
 
 Key = tuple[str, ...]
@@ -19,6 +19,8 @@ SAMPLE = 30
 MAX_LEVELS = 24
 MAX_CHILDREN = 300
 MAX_SLOTS = 400
+MAX_INSIDE = 400
+_MOST = 0.9
 SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "form", "input"))
 LABEL_TAGS = frozenset(("dt", "th", "label"))
 LABEL_WORDS = frozenset(
@@ -73,7 +75,37 @@ def find_slots(tree: Tree, items: list[Element], members: set[int]) -> list[Slot
             break
         slots.extend(below)
         level = below
-    return slots
+    return slots + _named_slots(tree, top, slots, members)
+
+
+def _named_slots(tree: Tree, top: Slot, slots: list[Slot], members: set[int]) -> list[Slot]:
+    """Return slots for elements that are in most items by their name, but in different places."""
+    count = len(top.elements)
+    found: dict[Key, dict[int, list[Element]]] = defaultdict(lambda: defaultdict(list))
+    for index, item in top.elements.items():
+        for element in tree.inside(item)[:MAX_INSIDE]:
+            if element.order in members:
+                break
+            for name in element.classes:
+                if is_stable(name):
+                    found[element.tag, name][index].append(element)
+    placed = {
+        element.order
+        for slot in slots
+        if len(slot.elements) >= _MOST * count
+        for element in slot.elements.values()
+    }
+    named = []
+    for (tag, name), elements in found.items():
+        firsts = {index: some[0] for index, some in elements.items()}
+        is_single = sum(len(some) for some in elements.values()) <= 1.1 * len(elements)
+        is_new = sum(one.order in placed for one in firsts.values()) < 0.5 * len(firsts)
+        if count > 2 and len(firsts) >= _MOST * count and is_single and is_new:
+            slot = Slot((tag, "named", name, "1"), top)
+            slot.elements = firsts
+            slot.repeats = {index: [one] for index, one in firsts.items()}
+            named.append(slot)
+    return named
 
 
 def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Slot]:
@@ -200,8 +232,14 @@ def _label_in(child: Element) -> str:
     """Return the label at the start of an element's text: `Price: 12`."""
     if child.classes or not child.own:
         return ""
-    label, colon, _ = child.own[0].replace("\uff1a", ":").partition(":")
-    is_label = colon and len(label) <= _LABEL_LENGTH and any(character.isalpha() for character in label)
+    label, colon, rest = child.own[0].replace("\uff1a", ":").partition(":")
+    has_value = rest.strip() or len(child.own) > 1 or child.children
+    is_label = (
+        colon
+        and has_value
+        and len(label) <= _LABEL_LENGTH
+        and any(character.isalpha() for character in label)
+    )
     return label.strip() if is_label else ""
 
 
