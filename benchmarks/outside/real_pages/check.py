@@ -24,17 +24,24 @@ def check_label(label: Label, body: bytes) -> list[str]:
     if len(items) != label.count:
         return [*faults, f"{len(items)} items, not {label.count}"]
     among = {item.mem_id for item in items}
+    base = _base(label, tree)
     for index, row in label.rows.items():
-        texts, values = _contents(items[int(index)], among)
+        text, values = _contents(items[int(index)], among, base)
         faults += [
             f"row {index} has no {name} {right}"
             for name, right in row.items()
-            if not any(_occurs(one, texts, values, label.url) for one in right)
+            if not any(_occurs(one, text, values, label.url) for one in right)
         ]
-    return faults + _next_faults(label, tree)
+    return faults + _next_faults(label, tree, base)
 
 
-def _contents(item: LexborNode, among: set[int]) -> tuple[str, list[str]]:
+def _base(label: Label, tree: LexborHTMLParser) -> str:
+    """Return the address that relative links of the page are resolved against."""
+    element = tree.css_first("base[href]")
+    return urljoin(label.url, element.attributes.get("href") or "") if element else label.url
+
+
+def _contents(item: LexborNode, among: set[int], base: str) -> tuple[str, list[str]]:
     """Return the text and the attributes of an item and of what stands between it and the next."""
     nodes, following = [item], item.next
     while following is not None and following.mem_id not in among:
@@ -42,9 +49,22 @@ def _contents(item: LexborNode, among: set[int]) -> tuple[str, list[str]]:
         following = following.next
     if item.tag == "dd" and item.prev is not None:
         nodes += _terms(item)
-    elements = [each for node in nodes for each in (node, *node.css("*"))]
-    attributes = [value for each in elements for value in each.attributes.values() if value]
+    attributes = [
+        _resolved(name, value, base)
+        for node in nodes
+        for each in (node, *node.css("*"))
+        for name, value in each.attributes.items()
+        if value
+    ]
     return "".join(_plain(node.text()) for node in nodes), attributes
+
+
+def _resolved(name: str, value: str, base: str) -> str:
+    """Return an attribute; links are absolute."""
+    try:
+        return urljoin(base, value.strip()) if name in ("href", "src") else value
+    except ValueError:
+        return value
 
 
 def _terms(item: LexborNode) -> list[LexborNode]:
@@ -56,25 +76,19 @@ def _terms(item: LexborNode) -> list[LexborNode]:
     return terms
 
 
-def _occurs(right: Any, text: str, attributes: list[str], base: str) -> bool:
-    """Return whether a right value stands in a text or is an attribute; a date stands beside its text."""
+def _occurs(right: Any, text: str, attributes: list[str], url: str) -> bool:
+    """Return whether a right value stands in a text or is an attribute; numbers stand beside their text."""
     if not isinstance(right, str):
         return False
-    wanted = _plain(right).removesuffix("…")
-    return wanted in text or any(
-        wanted in _plain(each) or is_value(each, [right], base) for each in attributes
-    )
+    return _plain(right).removesuffix("…") in text or any(is_value(each, [right], url) for each in attributes)
 
 
-def _next_faults(label: Label, tree: LexborHTMLParser) -> list[str]:
+def _next_faults(label: Label, tree: LexborHTMLParser, base: str) -> list[str]:
     """Return a fault if no element of the page has the address of the next page."""
     if label.next is None:
         return []
-    first = tree.css_first("base[href]")
-    base = urljoin(label.url, first.attributes["href"] or "") if first else label.url
-    wanted = [urljoin(base, one) for one in (label.next, *label.next_others)]
-    there = [each.attributes.get("href") or "" for each in tree.css("a[href], link[href], area[href]")]
-    if any(is_value(urljoin(base, href), wanted, label.url) for href in there):
+    there = [_resolved("href", each.attributes.get("href") or "", base) for each in tree.css("[href]")]
+    if any(is_value(href, [label.next, *label.next_others], label.url) for href in there):
         return []
     return [f"no link to {label.next}"]
 
