@@ -113,14 +113,15 @@ def find_folder(data: Path | None) -> Path:
 
 
 def all_folders(data: Path | None) -> list[Path]:
-    """Return only the folder given, or the one of the settings and all below the current folder."""
-    if data is not None:
+    """Return all data folders below the current folder, or only the one given or set."""
+    if data is not None or read_settings().data_folder is not None:
         return [find_folder(data)]
-    below = sorted(file.parent for file in HOME.glob(f"*/{FILE}"))
-    if read_settings().data_folder is None:
-        return below
-    chosen = find_folder(None)
-    return [chosen, *(folder for folder in below if not folder.samefile(chosen))]
+    return folders_below()
+
+
+def folders_below() -> list[Path]:
+    """Return all data folders below the current folder."""
+    return sorted(file.parent for file in HOME.glob(f"*/{FILE}"))
 
 
 def _used_at(file: Path) -> float:

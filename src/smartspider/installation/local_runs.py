@@ -12,7 +12,8 @@ import msgspec
 from smartspider.backends.sqlite import peek
 from smartspider.backends.sqlite.peek import RunFact
 from smartspider.core.errors import NotFound, RequestInvalid, StoreUnavailable
-from smartspider.installation.data_folder import HOME, all_folders, find_folder
+from smartspider.installation.data_folder import HOME, find_folder, folders_below
+from smartspider.installation.settings import read_settings
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class LocalRuns:
     @cached_property
     def newest(self) -> dict[Path, RunFact | None]:
         """The readable folders, each with its newest run."""
-        return self._ask(all_folders(None), peek.newest_run)
+        return self._ask(_folders(), peek.newest_run)
 
     def folder_of_run(self, run_id: int) -> Path:
         """Return the folder that has a run; raise `NotFound`, or `RequestInvalid` if several have it.
@@ -56,9 +57,11 @@ class LocalRuns:
         raise RequestInvalid(what, hint="choose one with --data DIR")
 
     def folder_of_task(self, name: str) -> Path:
-        """Return the folder of a task: its own, else the one with the newest run of those that have the task,
-        else the one that was used last.
+        """Return the folder of a task: that of the settings, else its own, else of those that have the task
+        the one with the newest run, else the one that was used last.
         """
+        if read_settings().data_folder is not None:
+            return find_folder(None)
         folders = self._ask(list(self.newest), lambda folder: peek.has_task(folder, name))
         found = [folder for folder, has_it in folders.items() if has_it]
         own = [folder for folder in found if folder == HOME / name]
@@ -92,6 +95,15 @@ class LocalRuns:
         if len(folders) == 1:
             return f" in {folders[0]}"
         return f" in the {len(folders)} data folders here" if folders else ""
+
+
+def _folders() -> list[Path]:
+    """Return the folder of the settings, if any, and all below the current folder."""
+    below = folders_below()
+    if read_settings().data_folder is None:
+        return below
+    chosen = find_folder(None)
+    return [chosen, *(folder for folder in below if not folder.samefile(chosen))]
 
 
 def _has_run(run_id: int) -> Callable[[Path], bool]:

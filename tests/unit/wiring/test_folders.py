@@ -79,10 +79,7 @@ def test_a_folder_can_be_set_for_all_commands(here: Path, monkeypatch: pytest.Mo
             find(None)
     make(here / "set")
     assert find_folder(None) == Path("set")
-    assert all_folders(None) == [Path("set"), Path(".smartspider/shop")]
-    monkeypatch.setenv("SMARTSPIDER_STORE_URL", "sqlite:///.smartspider/shop")
-    assert all_folders(None) == [Path(".smartspider/shop")]
-    monkeypatch.setenv("SMARTSPIDER_STORE_URL", "sqlite:///set")
+    assert all_folders(None) == [Path("set")]
     assert folder_of(Path("other"), "shop") == find_folder(Path("other")) == Path("other")
 
 

@@ -58,6 +58,9 @@ async def test_the_folder_of_the_settings_comes_first(monkeypatch: pytest.Monkey
     runs = LocalRuns()
     assert runs.folder_of_run(1) == Path("set")
     assert runs.folder_of_run(2) == runs.newest_folder() == HOME / "a"
+    assert runs.folder_of_task("a") == Path("set")
+    monkeypatch.setenv("SMARTSPIDER_STORE_URL", "sqlite:///.smartspider/a")
+    assert list(LocalRuns().newest) == [HOME / "a"]
 
 
 async def test_a_task_is_found_in_its_own_folder_or_in_another() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from smartspider.views.runs import MetricsView, ReceiptView, RunView
 
 STATES = ("queued", "running", "paused", "stopping", "stopped", "cancelled", "completed", "failed")
-COLUMNS = ("run", "state", "task", "version", "pages", "items", "failed", "created", "folder", "reason")
+COLUMNS = ("run", "state", "task", "pages", "items", "failed", "created", "folder", "reason")
 
 
 class ListedRun(msgspec.Struct, frozen=True):
@@ -57,13 +57,13 @@ def _print_runs(found: RunList) -> None:
         return
     rows = [
         (
-            *(run.run_id, run.state, run.task, run.version, run.success_count, run.items),
+            *(run.run_id, run.state, f"{run.task} (version {run.version})", run.success_count, run.items),
             *(run.fail_count or None, format_time(run.created_at), str(one.folder or ""), run.reason),
         )
         for one in found.runs
         for run in [one.run]
     ]
-    print_columns(COLUMNS, rows, optional=("version", "created", "folder"))
+    print_columns(COLUMNS, rows, optional=("created", "folder"))
 
 
 def _list_json(found: RunList) -> list[dict[str, Any]]:
