@@ -22,7 +22,7 @@ from typing import Any, get_args
 import msgspec
 from benchmarks.outside.real_pages.check import check_label
 from benchmarks.outside.real_pages.judge import Found, Judgement, judge
-from benchmarks.outside.real_pages.labels import Half, Label, read_labels
+from benchmarks.outside.real_pages.labels import Half, Label, choose, read_labels
 from benchmarks.outside.real_pages.site import Site, serve
 from benchmarks.outside.sources import SourceUnavailable, open_source
 
@@ -32,7 +32,15 @@ LISTS, FIELDS, NEXT = 0.90, 0.85, 0.90
 
 def main() -> int:
     options = _options()
-    labels = [label for label in read_labels() if _is_chosen(label, options) and _is_there(label)]
+    known = read_labels()
+    if options.check_labels and options.half is None:
+        chosen = [label for label in known if options.page in (None, label.key)]
+    else:
+        chosen = choose(known, options.half, options.page)
+    labels = [label for label in chosen if _is_there(label)]
+    if not labels:
+        print("no page to run; blind pages need --half blind", file=sys.stderr)
+        return 2
     if options.check_labels:
         return _check(labels)
     with ProcessPoolExecutor(options.jobs) as pool:
@@ -60,14 +68,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="pages at a time")
     parser.add_argument("--check-labels", action="store_true", help="compare labels with their pages only")
     return parser.parse_args()
-
-
-def _is_chosen(label: Label, options: argparse.Namespace) -> bool:
-    """Return whether a page is asked for; without a half, blind pages are chosen only to check labels."""
-    in_half = label.belongs_to == options.half
-    if options.half is None:
-        in_half = options.check_labels or label.belongs_to != "blind"
-    return in_half and options.page in (None, label.key)
 
 
 def _check(labels: list[Label]) -> int:

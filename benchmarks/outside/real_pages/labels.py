@@ -73,3 +73,12 @@ def read_labels(folder: Path = LABELS) -> list[Label]:
         common = {"source": file.source, "sites": file.sites}
         labels += [msgspec.convert(common | page, Label) for page in file.pages]
     return sorted(labels, key=lambda label: label.key)
+
+
+def choose(labels: list[Label], half: Half | None, page: str | None) -> list[Label]:
+    """Return the pages to run: those of a half, or without one all but the blind ones."""
+    return [
+        label
+        for label in labels
+        if (label.belongs_to == half if half else label.belongs_to != "blind") and page in (None, label.key)
+    ]

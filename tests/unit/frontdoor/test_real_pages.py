@@ -140,6 +140,72 @@ def test_a_page_is_served_with_its_next_page_and_nothing_invented(
             body("/archive")
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({}, None),
+        ({"count": 3}, "2 items, not 3"),
+        ({"items": ["tr.item", "li.item"]}, "li.item selects nothing"),
+        ({"rows": {"1": {"title": ["A third book about spiders"]}}}, "row 1 has no title"),
+        ({"rows": {"0": {"url": ["/2"]}}}, "row 0 has no url"),
+        ({"rows": {"0": {"title": ["A first book…"], "url": ["https://site.example/1"]}}}, None),
+        ({"next": "/news?page=3"}, "no link to /news?page=3"),
+        ({"next": None}, None),
+    ],
+)
+def test_a_label_is_compared_with_its_page_alone(
+    module: Callable[[str], ModuleType], change: dict[str, Any], fault: str | None
+) -> None:
+    fields = {"items": ["tr.item"], "count": 2, "rows": ROWS, "next": "/news?page=2", **change}
+    label = module("labels").Label("group/page", "page.html", URL, **fields)
+    page = HTML + '<a href="?page=2">2</a>'
+    faults = module("check").check_label(label, page.encode())
+    assert bool(faults) == (fault is not None), faults
+    assert fault is None or faults[0].startswith(fault)
+
+
+def test_links_of_a_label_are_resolved_as_the_page_says(module: Callable[[str], ModuleType]) -> None:
+    page = '<base href="/shop/"><ul><li><a href="1">A book</a></li><li><a href="2">A pen</a></li></ul>'
+    label = module("labels").Label
+    check = module("check").check_label
+    rows = {"0": {"url": ["/shop/1"]}}
+    assert check(label("g/p", "p", URL, ["li"], 2, rows, None), page.encode()) == []
+    assert check(label("g/p", "p", URL, ["li"], 2, {"0": {"url": ["/1"]}}, None), page.encode())
+
+
+def test_a_value_may_stand_between_an_item_and_the_next(module: Callable[[str], ModuleType]) -> None:
+    page = "<h2>One</h2><p>First text</p><h2>Two</h2><p>Second text</p>"
+    label = module("labels").Label
+    check = module("check").check_label
+    first = {"0": {"text": ["First text"]}}
+    assert check(label("g/p", "p", URL, ["h2"], 2, first, None), page.encode()) == []
+    assert check(label("g/p", "p", URL, ["h2"], 2, {"0": {"text": ["Second text"]}}, None), page.encode())
+
+
+def test_blind_pages_are_run_only_when_asked_for(module: Callable[[str], ModuleType]) -> None:
+    labels = module("labels")
+    pages = [
+        labels.Label(f"group/{half}", "page.html", URL, ["li"], 2, ROWS, None, half=half)
+        for half in ("tune", "held", "blind")
+    ]
+
+    def keys(half: str | None, page: str | None = None) -> list[str]:
+        return [label.key for label in labels.choose(pages, half, page)]
+
+    assert keys(None) == ["group/tune", "group/held"]
+    assert keys("blind") == ["group/blind"]
+    assert keys(None, "group/blind") == []
+    assert keys("blind", "group/blind") == ["group/blind"]
+
+
+def test_blind_labels_are_kept_apart(module: Callable[[str], ModuleType]) -> None:
+    labels = module("labels")
+    blind = labels.read_labels(labels.LABELS / "blind")
+    assert len(blind) >= 25
+    assert [label.key for label in blind if label.half != "blind"] == []
+    assert len(blind) == sum(label.belongs_to == "blind" for label in labels.read_labels())
+
+
 def test_every_label_is_complete_and_the_halves_are_about_equal(module: Callable[[str], ModuleType]) -> None:
     labels = module("labels").read_labels()
     assert len(labels) >= 70
