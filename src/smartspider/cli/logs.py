@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smartspider.cli.target import Target, collect, limit_option, local_installation, with_target
-from smartspider.cli.terminal.output import json_option, print_json_line, print_line
+from smartspider.cli.terminal.output import json_option, print_json_line, print_line, print_message
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
@@ -63,6 +63,8 @@ def logs(limit: int, target: Target, *, follow: bool, shows_all: bool, as_json: 
         found.sort(key=lambda line: line.at)  # processes write their lines in turns
         for line in found:
             _print_log(line, as_json=as_json)
+        if not found and not follow:
+            print_message("no log lines match")
         if follow:
             await _follow(operations, arguments, last_id, as_json=as_json)
 

@@ -150,12 +150,16 @@ class Target(msgspec.Struct, frozen=True, dict=True):
             return runs.folder_of_task(task)
 
     def _folder_of_run(self, run_id: str | None, task: str | None) -> Path:
-        from smartspider.services.inputs import parse_id
+        from smartspider.core.errors import NotFound
+        from smartspider.services.inputs import is_id
 
         if self.data is not None or (run_id is None and task is not None):
             return self.folder(task)
+        if run_id is not None and not is_id(run_id):
+            hint = "ids of runs are numbers; `smartspider run list` lists the runs"
+            raise NotFound(f"there is no run {run_id[:40]!r}", hint=hint)
         with _noted_local_runs() as runs:
-            return runs.newest_folder() if run_id is None else runs.folder_of_run(parse_id(run_id, "run"))
+            return runs.newest_folder() if run_id is None else runs.folder_of_run(int(run_id))
 
     def _check(self) -> None:
         given = {"--data": self.data, "--server": self.server, "--profile": self.profile}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -62,10 +63,16 @@ class LocalRuns:
         """
         if read_settings().data_folder is not None:
             return find_folder(None)
-        folders = self._ask(list(self.newest), lambda folder: peek.has_task(folder, name))
-        found = [folder for folder, has_it in folders.items() if has_it]
+        names = self._ask(list(self.newest), peek.task_names)
+        found = [folder for folder, known in names.items() if name in known]
         own = [folder for folder in found if folder == HOME / name]
-        return (own or sorted(found, key=self._newest_at, reverse=True) or [self._last_used()])[0]
+        if found:
+            return (own or sorted(found, key=self._newest_at, reverse=True))[0]
+        last_used = self._last_used()
+        near = get_close_matches(name, set().union(*names.values()), n=1)
+        if near and not name.isdecimal():  # which may be an id
+            raise NotFound(f"there is no task {name[:100]!r}", hint=f"did you mean {near[0]!r}?")
+        return last_used
 
     def newest_folder(self) -> Path:
         """Return the folder with the newest run, else the one that was used last."""

@@ -70,6 +70,16 @@ async def test_a_task_is_found_in_its_own_folder_or_in_another() -> None:
     runs = LocalRuns()
     assert runs.folder_of_task("shop") == HOME / "shop"
     assert runs.folder_of_task("news") == HOME / "mixed"
+    assert runs.folder_of_task("1") == HOME / "server"  # which may be an id
+    assert runs.folder_of_task("quite_another") == HOME / "server"
+
+
+async def test_a_mistyped_task_is_told_the_nearest_of_all_folders() -> None:
+    await begin(HOME / "shop", "shop")
+    await begin(HOME / "news", "news")
+    with pytest.raises(NotFound, match="there is no task 'shp'") as caught:
+        LocalRuns().folder_of_task("shp")
+    assert caught.value.hint == "did you mean 'shop'?"
 
 
 @pytest.mark.parametrize("trouble", ["damaged", "format", "locked"])

@@ -29,32 +29,28 @@ class RunFact(NamedTuple):
 
 def newest_run(folder: Path) -> RunFact | None:
     """Return the newest run of a folder, if it has any."""
-    found = _read(folder, SQL.newest_run)
-    return RunFact(*found) if found else None
+    return next((RunFact(*row) for row in _read(folder, SQL.newest_run)), None)
 
 
 def last_run_id(folder: Path) -> int:
     """Return the last id that was given to a run, which may be deleted; 0 before the first."""
-    found = _read(folder, SQL.last_run_id)
-    return int(found[0]) if found else 0
+    return next((int(row[0]) for row in _read(folder, SQL.last_run_id)), 0)
 
 
 def has_run(folder: Path, run_id: int) -> bool:
     """Return True if the folder has a run with this id."""
-    return _read(folder, SQL.has_run, run_id) is not None
+    return bool(_read(folder, SQL.has_run, run_id))
 
 
-def has_task(folder: Path, name: str) -> bool:
-    """Return True if the folder has a task with this name, or runs of a deleted one."""
-    return _read(folder, SQL.has_task, name) is not None
+def task_names(folder: Path) -> set[str]:
+    """Return the names of the folder's tasks, with those of deleted tasks that have runs."""
+    return {row[0] for row in _read(folder, SQL.task_names)}
 
 
-def _read(folder: Path, sql: str, *values: object) -> Row | None:
-    """Return the first row of a statement; raise `StoreUnavailable` if the folder cannot be read."""
+def _read(folder: Path, sql: str, *values: object) -> list[Row]:
+    """Return the rows of a statement; raise `StoreUnavailable` if the folder cannot be read."""
     with translated(folder):
         connection = apsw.Connection(str(folder / FILE), flags=apsw.SQLITE_OPEN_READWRITE)
         with closing(connection):
             connection.set_busy_timeout(WAIT_MS)
-            if not check_format(connection, folder):
-                return None
-            return connection.execute(sql, values).fetchone()
+            return connection.execute(sql, values).fetchall() if check_format(connection, folder) else []

@@ -19,7 +19,6 @@ from smartspider.services.runs.views import left_out_views
 from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.store.runs.records import HostReceipt
 from smartspider.store.runs.store import RunStore
-from smartspider.telemetry.log_files import FOLDER as LOGS
 
 SHOWN_FAILURES = 3
 SHOWN_HOSTS = 5
@@ -134,4 +133,7 @@ async def failure_lines(folder: DataFolder, run: Run) -> list[str]:
     ]
     more = run.counters.failed - len(failures)
     lines += [f"  and {more} more"] if more > 0 else []
-    return [*lines, f"  all failures are in {folder.path / LOGS}; `smartspider why URL` explains one"]
+    return [
+        *lines,
+        f"  `smartspider run failures {run.id}` lists all failures, `smartspider why URL` explains one",
+    ]

@@ -64,7 +64,15 @@ def pause(run_id: str, target: Target) -> Started:
 @printed(message=state_message)
 def resume(run_id: str, target: Target) -> Started:
     """Resume a paused or stopped run."""
-    return target.run_at(run_id, lambda operations: operations.resume_run(run_id))
+
+    async def continue_run(operations: AllOperations) -> Started:
+        from smartspider.cli.runs.watching import warn_blocked
+
+        resumed = await operations.resume_run(run_id)
+        await warn_blocked(operations, run_id)
+        return resumed
+
+    return target.run_at(run_id, continue_run)
 
 
 @click.command()

@@ -13,6 +13,7 @@ import msgspec
 from smartspider.cli.exit_codes import Exit, code_of_state
 from smartspider.cli.runs.progress import LINE_S, PageRate, ProgressCounts, progress_bar, progress_line
 from smartspider.cli.runs.rendering import outcome_counts
+from smartspider.cli.target import local_installation
 from smartspider.cli.terminal.output import print_json_line, print_message
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import Forbidden, NotFound
@@ -74,8 +75,11 @@ async def warn_blocked(operations: AllOperations, run_id: str) -> None:
                 print_message(f"note: {cause.what}; {cause.advice}")
         nodes = (await operations.list_nodes()).items
         if not any(worker.state == "alive" for node in nodes for worker in node.workers):
+            crawl = (
+                "" if local_installation(operations) is None else ", `smartspider crawl TASK` continues here"
+            )
             print_message(
-                "note: no workers are running; `smartspider up` or `smartspider worker` starts them"
+                f"note: no workers are running; `smartspider up` or `smartspider worker` starts them{crawl}"
             )
 
 

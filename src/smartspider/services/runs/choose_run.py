@@ -68,9 +68,10 @@ async def choose_run(
         return await store.create_run(plan, actor=actor), False
     run = unfinished[0]
     if run.spec_hash != plan.spec_hash:
+        done = f"{run.counters.done} page{'' if run.counters.done == 1 else 's'} done"
         raise NotAllowed(
             f"the task {plan.name!r} was edited since its unfinished run {run.id} began"
-            f" ({run.counters.done} pages done, {run.counters.open} open)",
+            f" ({done}, {run.counters.open} open)",
             hint="use --fresh to replace that run by a new one, or restore the task file to continue it",
         )
     return run, True
