@@ -26,6 +26,7 @@ from smartspider.installation.settings import PREFIX, SETTING_NAMES
 from smartspider.services.plans import compile_plan
 from smartspider.services.runs import choose_run
 from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.entry_files import expand_files
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.schema import task_schema
 from smartspider.taskfile.template import TEMPLATES, render_template
@@ -232,12 +233,14 @@ def test_a_template_works_as_it_stands(name: str, workshop: Workshop, shop: str)
 
 
 @pytest.mark.parametrize("name", ["tasks.md", "rules.md", "steps.md", "cookbook.md"])
-def test_every_piece_of_a_task_shown_works(name: str) -> None:
+def test_every_piece_of_a_task_shown_works(name: str, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text(f"http://{ADDRESS}/1\n")
+    (tmp_path / "products.csv").write_text(f"sku,link\nA-1,http://{ADDRESS}/2\n")
     pieces = [json.loads(block) for block in blocks(DOCS / name, "json")]
     assert pieces
     for piece in pieces:
-        task = parse_task({"name": "piece", "entry_urls": [f"http://{ADDRESS}/"], **piece})
-        compile_plan(compile_task(task))
+        document = {"name": "piece", "entry_urls": [f"http://{ADDRESS}/"], **piece}
+        compile_plan(compile_task(parse_task(expand_files(document, tmp_path).document)))
 
 
 def keys_in(schema: Any) -> set[str]:
@@ -253,7 +256,7 @@ def keys_in(schema: Any) -> set[str]:
 
 def test_every_key_of_a_task_is_explained() -> None:
     text = "".join((DOCS / name).read_text() for name in ("tasks.md", "rules.md"))
-    quoted = set(re.findall(r"`([\w.]+)`", text))
+    quoted = set(re.findall(r"`([\w.$]+)`", text))
     named = {name.rpartition(".")[2] for name in quoted} | quoted
     assert sorted(keys_in(task_schema()) - named) == []
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from smartspider.cli.results.options import (
     check_stdout_free,
@@ -22,8 +23,13 @@ DEMO_COLUMNS = 6
 SUMMARY = "Print a summary as one JSON object."
 
 
+def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete file names; there is nothing to complete of a URL."""
+    return [CompletionItem(incomplete, type="file")]
+
+
 @click.command()
-@click.argument("target", metavar="TASK|URL")
+@click.argument("target", metavar="TASK|URL", shell_complete=_complete_file)
 @output_file_option("Write the rows to a file when the run ends")
 @click.option(
     "--data",

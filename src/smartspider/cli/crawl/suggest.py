@@ -166,11 +166,9 @@ def next_page_line(suggestion: Suggestion) -> str:
     """Return the next page of a suggestion and how it was checked, or why none is suggested."""
     found, pagination = suggestion.next_page, suggestion.pagination
     if pagination is not None:
-        rule = ", ".join(f"{key} {value}" for key, value in pagination.items())
-        return f"next page: {rule}" if found is None else f"next page: {rule} ({found.url}: {found.message})"
-    if found is not None:
-        return f"no next page: {found.url}: {found.message}"
-    return "no next-page link found"
+        rule = "next page: " + ", ".join(f"{key} {value}" for key, value in pagination.items())
+        return rule if found is None else f"{rule}\n  {found.url}: {found.message}"
+    return "no next-page link found" if found is None else f"no next page\n  {found.url}: {found.message}"
 
 
 def items_text(items: Any) -> str:
