@@ -14,9 +14,7 @@ from smartspider.fetch.charset.detection import detect_charset
 
 
 def check_label(label: Label, body: bytes) -> list[str]:
-    """Return what does not fit; empty if the label is right about the page."""
-    if label.type != "text/html":
-        return []
+    """Return what does not fit in the label of an HTML page; empty if it is right about the page."""
     content_type = f"{label.type}; charset={label.charset}" if label.charset else label.type
     tree = LexborHTMLParser(body.decode(detect_charset(body, content_type), "replace"))
     items = tree.css(label.items[0])
