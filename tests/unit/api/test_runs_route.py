@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.api.asking import Answer, Caller
 
+from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.operations.services import Services
 from smartspider_testing.contracts.actions import closed, done, failed
@@ -18,6 +20,7 @@ TASK: dict[str, Any] = {
     "selectors": {"items": ".item", "fields": {"title": "h2::text"}},
     "politeness": {"delay_s": 0},
 }
+NEXT_PAGE = LeftOutLink(b"n" * 16, f"{ENTRY}?page=2", Refusal("robots", "why"), is_next_page=True)
 COUNTERS = (
     "total queued in_flight success_count fail_count missing_count retry_count items rejected duplicates "
     "duplicate_urls pages_per_s error_rate running_workers"
@@ -317,6 +320,35 @@ async def test_counters_follow_what_happens(api: Caller, services: Services) -> 
         ("127.0.0.1", 1, 1)
     ]
     assert [(one["worker"], one["in_flight"]) for one in metrics["workers"]] == [("worker", 1)]
+
+
+async def test_what_was_left_out_is_listed_by_reason_and_adds_up(api: Caller, services: Services) -> None:
+    run_id = await start(api, await create(api, entry_urls=[f"{ENTRY}?n={n}" for n in range(3)]))
+    worker = await begin(services, run_id)
+    first, second, third = (await services.installation.frontier.lease(worker, 3, [int(run_id)])).leases
+    links = [
+        LeftOutLink(bytes([n]) * 16, f"http://u:secret@o.example/{n}", Refusal("scope_host", "scope: why"))
+        for n in range(4)
+    ]
+    page = Close("done", items=[{"a": 1, "b": None}], left_out=[*links, NEXT_PAGE])
+    await services.installation.ledger.settle(
+        [Settlement(first, page), Settlement(second, Close("missing", "http 404", 404))]
+    )
+    await services.installation.ledger.settle([Settlement(third, Close("skipped", "why", code="robots"))])
+    for call in (f"/api/runs/{run_id}", f"/api/runs/{run_id}/metrics", f"/api/runs/{run_id}/receipt"):
+        answer = (await api.get(call)).expect(200)
+        assert b"secret" not in answer.body
+        told = [(one["reason"], one["is_next_page"], one["count"]) for one in answer.json["left_out"]]
+        assert told == [("robots", True, 1), ("scope_host", False, 4), ("robots", False, 1)]
+        example = answer.json["left_out"][0]["example"]
+        assert (example["url"], example["parent"]) == (NEXT_PAGE.url, first.request.url)
+    shown = (await api.get(f"/api/runs/{run_id}")).expect(200).json
+    parts = ("success_count", "redirect_count", "missing_count", "fail_count", "left_out_count")
+    assert shown["seen"] == sum(shown[name] for name in parts) + shown["queued"] + shown["in_flight"] == 8
+    assert (shown["missing_entries"], shown["missing_entry_count"]) == ([second.request.url], 1)
+    assert shown["empty_fields"] == ["b"]
+    listed = (await api.get("/api/runs")).expect(200).json["items"][0]
+    assert (listed["seen"], listed["left_out_count"]) == (8, 6)
 
 
 @pytest.mark.parametrize("run_id", ["99", "x", "-1", "1e3", "٣", "9" * 30])

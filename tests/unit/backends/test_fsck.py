@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -12,6 +12,7 @@ from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.pages.extraction import RejectedItem
+from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection
@@ -46,6 +47,14 @@ DAMAGE = {
     "a key belongs to another task": ("keys", ["UPDATE item_key SET scope = -2"]),
     "an item that goes has a key": ("items", ["UPDATE item SET url_id = (SELECT min(url_id) FROM queue)"]),
     "more rejects are kept than counted": ("counters", ["UPDATE run SET rejected = 0"]),
+    "left-out links are miscounted": ("left_out", ["UPDATE left_out_count SET links = links + 2"]),
+    "left-out links are not counted": ("left_out", ["DELETE FROM left_out_count"]),
+    "left-out links are lost": ("left_out", ["DELETE FROM left_out"]),
+    "a left-out link is a request": (
+        "left_out",
+        ["INSERT INTO left_out SELECT run_id, fingerprint, 'depth', 0, '', url, id FROM url LIMIT 1"],
+    ),
+    "a left-out link belongs to no run": ("left_out", ["UPDATE left_out SET run_id = 77"]),
     "rows would be numbered twice": ("numbers", ["UPDATE run SET next_url = 1, next_item = 1"]),
     "a closed page is queued": (
         "stale",
@@ -95,7 +104,9 @@ async def _half_done(backend: SqliteBackend) -> tuple[Run, int]:
     run = await begin(backend, *urls(5), dedup=dedup)
     worker = await backend.frontier.join(WorkerRegistration("w"))
     first, second, _ = await take(backend, worker, run, want=3)
-    page = gave(first, dedup, {"n": 1}, children=[url("child")], rejected=[RejectedItem("why", {})])
+    refused = [LeftOutLink(url("private").fingerprint, url("private").url, Refusal("robots", "why"))]
+    found: dict[str, Any] = {"children": [url("child")], "rejected": [RejectedItem("why", {})]}
+    page = gave(first, dedup, {"n": 1}, **found, left_out=refused)
     await settle(backend, page, failed(second, delay_s=5.0))
     return run, worker
 

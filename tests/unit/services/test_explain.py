@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from smartspider.core.errors import RequestInvalid
+from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, Settlement
+from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.requests.request import Extras, make_request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
@@ -99,6 +101,43 @@ async def test_a_known_url_is_explained_by_its_row(
     backend: SqliteBackend, run: Run, path: str, sentence: str
 ) -> None:
     assert await verdict(backend, run, path) == sentence
+
+
+async def test_a_link_that_was_refused_names_the_rule_and_its_page(backend: SqliteBackend, run: Run) -> None:
+    held = next(lease for lease in await held_leases(backend, run))
+    links = [
+        LeftOutLink(url(path).fingerprint, url(path).url, Refusal(code, detail), path == "next")
+        for path, code, detail in (
+            ("private", "robots", "robots.txt disallows it"),
+            ("deep", "depth", "limit: depth 3 is too deep"),
+            ("next", "nofollow", "nofollow: the page says so"),
+        )
+    ]
+    await settle(backend, Settlement(held, Close("done", left_out=links)))
+    page = f"linked from {held.request.url}"
+    assert await verdict(backend, run, "deep") == f"not followed: limit: depth 3 is too deep; {page}"
+    assert (
+        await verdict(backend, run, "next") == f"next page not followed: nofollow: the page says so; {page}"
+    )
+    line = "Disallow: /private"
+    assert await verdict(backend, run, "private", line) == f"not followed: robots.txt says {line!r}; {page}"
+    found = await explain(backend.insight, run, PLAN, url("deep").url)
+    assert found.left_out is not None
+    assert (found.left_out.reason, found.left_out.parent, found.record) == ("depth", held.request.url, None)
+
+
+async def test_beyond_the_links_that_are_stored_nothing_is_said_for_sure(
+    backend: SqliteBackend, run: Run
+) -> None:
+    held = next(lease for lease in await held_leases(backend, run))
+    await settle(backend, Settlement(held, Close("done", links_dropped=1)))
+    run = msgspec.structs.replace(run, state="completed")
+    assert "never found" not in await verdict(backend, run, "unknown")
+
+
+async def held_leases(backend: SqliteBackend, run: Run) -> list[Lease]:
+    """What a worker has leased of what was released."""
+    return await take(backend, await backend.frontier.join(WorkerRegistration("worker-2")), run)
 
 
 async def test_a_url_that_waits_says_until_when(backend: SqliteBackend, run: Run) -> None:
