@@ -105,13 +105,14 @@ async def test_a_known_url_is_explained_by_its_row(
 
 async def test_a_link_that_was_refused_names_the_rule_and_its_page(backend: SqliteBackend, run: Run) -> None:
     held = next(lease for lease in await held_leases(backend, run))
+    refusals = {
+        "private": Refusal("robots", "robots.txt disallows it"),
+        "deep": Refusal("depth", "limit: depth 3 is too deep"),
+        "next": Refusal("nofollow", "nofollow: the page says so"),
+    }
     links = [
-        LeftOutLink(url(path).fingerprint, url(path).url, Refusal(code, detail), path == "next")
-        for path, code, detail in (
-            ("private", "robots", "robots.txt disallows it"),
-            ("deep", "depth", "limit: depth 3 is too deep"),
-            ("next", "nofollow", "nofollow: the page says so"),
-        )
+        LeftOutLink(url(path).fingerprint, url(path).url, refusal, path == "next")
+        for path, refusal in refusals.items()
     ]
     await settle(backend, Settlement(held, Close("done", left_out=links)))
     page = f"linked from {held.request.url}"
