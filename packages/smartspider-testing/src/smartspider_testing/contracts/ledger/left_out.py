@@ -19,6 +19,7 @@ from smartspider.core.requests.scope import TrapGuards
 from smartspider.core.runs.plan import RunLimits
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.metrics import left_out_key
 from smartspider.store.settle.left_out import LINKS_KEPT
 from smartspider_testing.contracts.actions import (
     HOST,
@@ -174,6 +175,7 @@ class LeftOutContract(BackendContract):
         await settle(backend, done(await take_one(backend, worker, run), url("a")))
         await backend.store.set_state(run.id, "cancelled")
         assert await counts(backend, run) == {("run_ended", False): 2}
+        assert (await backend.metrics.sums())[left_out_key("run_ended")] == 2
 
     async def test_urls_beyond_the_maximum_of_a_host_are_left_out(
         self, backend: Backend, worker: int
