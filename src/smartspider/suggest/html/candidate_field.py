@@ -15,7 +15,7 @@ TEXTS = frozenset(("text", "own", "owns", "list", "lines"))
 class CandidateField:
     """A possible field of the items: its slot, the part to take, and the values of the sampled items."""
 
-    __slots__ = ("ending", "kind", "label", "prefix", "slot", "take", "values")
+    __slots__ = ("ending", "is_inner", "kind", "label", "prefix", "slot", "take", "values")
 
     def __init__(self, slot: Slot, take: str, values: Values, label: str = "") -> None:
         self.slot = slot
@@ -29,6 +29,8 @@ class CandidateField:
         self.kind: TextKind = "text"
         self.prefix = ""
         self.ending = ""
+        self.is_inner = slot.is_list
+        """True if it is the first of a list inside the item."""
 
     @property
     def found(self) -> list[str]:

@@ -83,6 +83,11 @@ def module_stem(name: str) -> str | None:
     return None if found is None else found["stem"]
 
 
+def place_words(name: str) -> tuple[str, ...]:
+    """Return the words of a class name that say where something is; those of widget libraries do not."""
+    return () if name.startswith(("ui-", "elementor-", "wp-block-", "vc_", "et_pb_")) else split_words(name)
+
+
 @lru_cache(maxsize=8192)
 def split_words(name: str) -> tuple[str, ...]:
     """Split a name into words in lower case: `product-card__mainTitle` has four."""

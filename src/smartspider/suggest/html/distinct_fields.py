@@ -23,8 +23,7 @@ _SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"
 def distinct_fields(fields: list[CandidateField]) -> list[CandidateField]:
     """Drop fields that duplicate another; the higher-ranked one stays."""
     kept: list[CandidateField] = []
-    if any(field.is_link and not field.slot.is_list for field in fields):
-        fields = [field for field in fields if not (field.is_link and field.slot.is_list)]
+    fields = _without_inner(fields)
     fields = _without_actions([field for field in fields if not _is_time_text(field, fields)])
     fields = [field for field in fields if not _is_truncated(field, fields)]
     if any(field.take in {"text", "own"} for field in fields):
@@ -34,6 +33,17 @@ def distinct_fields(fields: list[CandidateField]) -> list[CandidateField]:
             kept.append(field)
     place = {id(field): number for number, field in enumerate(fields)}
     return sorted(kept, key=lambda field: place[id(field)])
+
+
+def _without_inner(fields: list[CandidateField]) -> list[CandidateField]:
+    """Drop the links and images of lists inside the item, except the first if the item has no other."""
+    kept = list(fields)
+    for is_kind in (lambda field: field.is_link, lambda field: field.is_image):
+        inner = [field for field in kept if is_kind(field) and field.is_inner]
+        others = [field for field in kept if is_kind(field) and not field.is_inner]
+        for field in inner if others else inner[1:]:
+            kept.remove(field)
+    return kept
 
 
 def _rank(field: CandidateField) -> tuple[int, int, float, int]:

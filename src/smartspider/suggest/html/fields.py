@@ -79,7 +79,7 @@ class _SlotReader:
             return
         if id(slot) in self._sealed:
             self._sealed.update(map(id, kids))
-            yield from (one for one in self._attributes(slot, is_closed=True) if one.is_image)
+            yield from self._firsts(slot)
             return
         is_closed = id(slot) in self._closed
         if is_closed:
@@ -87,6 +87,13 @@ class _SlotReader:
         yield from self._attributes(slot, is_closed=is_closed)
         if not is_closed:
             yield from self._texts(slot, kids)
+
+    def _firsts(self, slot: Slot) -> Iterator[CandidateField]:
+        """Yield the first link and image of a list or long text."""
+        for field in self._attributes(slot, is_closed=True):
+            field.is_inner = True
+            if field.is_image or field.is_link:
+                yield field
 
     def _texts(self, slot: Slot, kids: list[Slot]) -> Iterator[CandidateField]:
         is_cell = self._is_table and slot.key[-4:-2] == ("cell", "nth")

@@ -50,8 +50,10 @@ def find_groups(tree: Tree) -> list[ElementGroup]:
     weighed: list[tuple[float, ElementGroup]] = []
     for items in [*_repeated(tree), *find_spans(tree)]:
         orders = tuple(item.order for item in items)
-        if len(items) < 2 or (items[0].tag, orders) in seen or in_tables.issuperset(orders):
+        if len(items) < 2 or (items[0].tag, orders) in seen:
             continue
+        if 2 * sum(order in in_tables for order in orders) > len(orders):
+            continue  # these are rows of tables with headers
         seen.add((items[0].tag, orders))
         group = ElementGroup(items, places.weight(items))
         weighed.append((sum(map(_content, items)) * group.place, group))

@@ -39,6 +39,13 @@ _PAGER_WORDS = frozenset(
     "pagination pager paging pages page pg paginator pagenav pagebar wp pagenavi navigation nav".split()
 )
 _CALENDAR_WORDS = frozenset("calendar cal datepicker kalender calendario calendrier month months".split())
+_OTHER_NEXT = re.compile(
+    r"\bnext (?:day|week|weekend|month|year|season|chapter|section|article|story|issue|episode|event|match|"
+    r"round|lesson|topic|thread|photo|image|slide|video|song|track|question|entry|fixture|fixtures|release|"
+    r"version|module)\b",
+    re.IGNORECASE,
+)
+"""What else can be next."""
 _TODAY = re.compile(r"today|this (?:week|month)|heute|aujourd'hui|hoy|oggi|hoje|今天|今日", re.IGNORECASE)
 _MOST_LINKS = 3000
 _LEAST = 2
@@ -100,6 +107,8 @@ def _rating(tree: Tree, link: Element) -> int:
     """Rate how likely a link is the next page."""
     words = _words(link)
     said = [*_texts(tree, link), link.attrs.get("aria-label", ""), link.attrs.get("title", "")]
+    if any(_OTHER_NEXT.search(text) for text in said):
+        return 0
     is_next_text = any(map(_is_next_text, said))
     if (words & _BACK_WORDS or "prev" in link.attrs.get("rel", "")) and not is_next_text:
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.suggest.html.class_names import split_words
+from smartspider.suggest.html.class_names import place_words
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.vocabulary import SIDEBAR_WORDS, is_navigation
 
@@ -56,7 +56,7 @@ class PlaceMap:
 
 def _words(element: Element) -> set[str]:
     names = (*element.classes, element.attrs.get("id", ""), element.attrs.get("aria-label", "")[:60])
-    return {word for name in names for word in split_words(name)}
+    return {word for name in names for word in place_words(name)}
 
 
 def _main_of(tree: Tree) -> Element | None:

@@ -9,6 +9,8 @@ import msgspec
 from smartspider.suggest.html.candidate_field import CandidateField
 
 _MOST_ITEMS = 200
+_INNER = 0.2
+"""The weight of the first link or image of a list inside the item."""
 _WEIGHTS = {"list": 0.3, "lines": 0.7, "text": 1.0, "own": 1.0, "owns": 0.9, "href": 0.8}
 
 
@@ -64,4 +66,5 @@ def field_weight(candidate: CandidateField) -> float:
     """Weigh a field by what it takes, its coverage and its distinct values."""
     found = candidate.found
     distinct = len(set(found)) / len(found)
-    return _WEIGHTS.get(candidate.take, 0.6) * candidate.coverage * (0.3 + 0.7 * distinct)
+    weight = _INNER if candidate.is_inner and not candidate.is_text else _WEIGHTS.get(candidate.take, 0.6)
+    return weight * candidate.coverage * (0.3 + 0.7 * distinct)

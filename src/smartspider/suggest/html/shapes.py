@@ -44,7 +44,11 @@ def _has_parts(tree: Tree, slot: Slot, kids: list[Slot]) -> bool:
     own = [" ".join(element.own) for element in slot.elements.values()]
     if len(set(own)) * 5 <= len(own) or all(not has_word(text) or len(text) <= 3 for text in own):
         return True  # words between the values: by, in, |
-    parts = [kid for kid in kids if kid.example.tag not in FORMAT or kid.example.classes]
+    parts = [
+        kid
+        for kid in kids
+        if (kid.example.tag not in FORMAT or kid.example.classes) and not _is_constant(tree, kid)
+    ]
     steady = [kid for kid in parts if _share(kid, slot) >= _STEADY]
     is_short = sum(map(len, own)) <= _LONG * len(own)
     return is_short and 2 * len(steady) > len(parts)
