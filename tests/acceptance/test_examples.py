@@ -79,9 +79,10 @@ NOT_THE_SAME_TWICE = (
     re.compile(r"\b[0-9a-f]{32}\b"),
     re.compile(r"(?<=127\.0\.0\.1:)\d+"),
     re.compile(r"\d+(?= requests| to go| bytes)|\d+ pages?(?= done)"),
+    re.compile(r"(?<=\brun )\d+"),
     re.compile(r"(?<!127\.0\.0)(?<!€)(?<!\d)\d+\.\d+(\.\d+)?(?! │)"),
 )
-"""Times, fingerprints, ports, and figures that depend on the machine."""
+"""Times, fingerprints, ports, ids of runs, which all folders share, and figures that depend on the machine."""
 
 
 class Shown(msgspec.Struct, frozen=True):
