@@ -25,7 +25,7 @@ TIMEOUT_S = 60.0
 SUMMARY_KEYS = [
     *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
     *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
-    *("missing_entries", "missing_entry_count", "empty_fields"),
+    *("missing_entries", "missing_entry_count", "empty_fields", "files"),
 ]
 """The keys that `--json` prints after a crawl."""
 

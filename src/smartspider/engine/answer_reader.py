@@ -13,8 +13,9 @@ import msgspec
 from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.core.errors import NotReadable, TooManyRedirects
 from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
-from smartspider.core.frontier.verdict import Close, Validators
+from smartspider.core.frontier.verdict import Close, ClosedState, Validators
 from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Item
+from smartspider.core.pages.files import FILE_PAGE, FileOutcome, FilePlan
 from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
 from smartspider.core.pages.rules import DateCutoff
 from smartspider.core.requests.recrawl import PageVersion, page_version
@@ -22,6 +23,7 @@ from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
 from smartspider.core.requests.request_headers import only_content, require_open_body, without_content
 from smartspider.core.runs.plan import Plan
+from smartspider.engine.file_requests import FileStore, request_files
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader
 from smartspider.engine.retry_or_close import Reading
@@ -44,6 +46,7 @@ class AnswerReader:
         links: LinkFilter,
         *,
         bus: EventBus,
+        files: FileStore | None = None,
     ) -> None:
         self._run_id = run_id
         self._plan = plan
@@ -51,6 +54,7 @@ class AnswerReader:
         self._pipeline = pipeline
         self._links = links
         self._bus = bus
+        self._files = files
 
     def read(self, page: Page, request: Request) -> Reading:
         """Return the items and children of a page."""
@@ -60,10 +64,15 @@ class AnswerReader:
             target = redirect_target(page)
             return Reading(page, None if target is None else self._redirect(page, request, target))
         landed = self._landed(page, request)
+        plan = self._plan.pages.get(request.page)
+        if plan is not None and plan.file is not None:
+            return Reading(page, self._store_file(page, plan.file, landed))
         sent = as_sent(page, request)
         extraction = self._extractor.extract(page, sent)
         if self._pipeline is not None:
             extraction = self._pipeline.process(extraction, page)
+        if self._files is not None:
+            extraction = request_files(extraction, request, self._plan.canonical)
         self._publish_losses(extraction, request)
         found = self._find_children(page, sent, extraction)
         keys_of = self._plan.items.keys_of
@@ -84,6 +93,14 @@ class AnswerReader:
             links_dropped=max(extraction.links_dropped - LINKS_OVERFLOW, 0),
         )
         return Reading(page, close, found)
+
+    def _store_file(self, page: Page, plan: FilePlan, landed: Request | None) -> Close:
+        """Store the body as a file."""
+        if self._files is None:
+            raise NotReadable("files are not downloaded here")
+        outcome = FileOutcome(self._files.put(page, plan))
+        state: ClosedState = "done" if landed is None else "redirect"
+        return Close(state, status=page.status, landed=landed, outcome=outcome)
 
     def _publish_losses(self, extraction: Extraction, request: Request) -> None:
         """Publish events about values, links and items of the page that are not stored unchanged."""
@@ -133,7 +150,8 @@ class AnswerReader:
             headers = only_content(own.headers)
             extras = msgspec.structs.replace(extras, method=own.method, headers=headers, body=own.body)
         child = self._redirected(request, target, extras)
-        return Close("redirect", f"to {child.url}", page.status, children=[child])
+        outcome = FileOutcome(target=child.fingerprint) if request.page.startswith(FILE_PAGE) else None
+        return Close("redirect", f"to {child.url}", page.status, children=[child], outcome=outcome)
 
     def _redirected(self, request: Request, url: str, extras: Extras) -> Request:
         """Return the request that replaces a redirected one."""

@@ -8,9 +8,17 @@ from typing import NamedTuple
 import msgspec
 
 from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.pages.rules import OWN_PAGE, ROBOTS_PAGE
 from smartspider.core.requests.refusal import LeftOutLink, Refusal
-from smartspider.core.requests.request import DEFAULT_PAGE, NO_EXTRAS, Extras, Request, fingerprint
+from smartspider.core.requests.request import (
+    DEFAULT_PAGE,
+    NO_EXTRAS,
+    Extras,
+    Request,
+    fingerprint,
+    request_identity,
+)
 from smartspider.core.requests.scope import out_of_scope, pattern_refusal, url_refusal
 from smartspider.core.requests.secrets import has_references
 from smartspider.core.requests.urls import canonical_url, host_of, normal_url, origin_of
@@ -177,7 +185,7 @@ class LinkFilter:
             url = canonical = link.href.encode(errors="replace").decode()
         else:
             canonical = canonical_url(url, self._plan.canonical)
-        identity = fingerprint(canonical, method=extras.method, body=extras.body)
+        identity = request_identity(canonical, page=link.page, extras=extras)
         if identity not in self._known or self._keeps_all:
             left_out = LeftOutLink(identity, url, refused.refusal, link.is_pagination)
             found.left_out.setdefault(identity, left_out)
@@ -217,13 +225,15 @@ class LinkFilter:
         return _Target(url, canonical, depth) if pattern is None else _Refused(pattern, url)
 
     def _listed_refusal(self, url: str, canonical: str, link: Link, request: Request) -> Refusal | None:
-        """Return why an entry of a sitemap or robots.txt is refused, or None.
+        """Return why an entry of a sitemap or robots.txt, or a file, is refused, or None.
 
         A sitemap may be on another host if robots.txt lists it, or on the host of its index. The host of a
         sitemap does not extend the scope to its pages.
         """
         if not link.page.startswith(OWN_PAGE):
             return self._refusal(url, canonical, None)
+        if link.page.startswith(FILE_PAGE):  # a file may be on any host, and robots.txt of each is obeyed
+            return ROBOTS if self._robots(url) is False else self._plan.traps.refusal(url)
         host = host_of(url)
         if request.page != ROBOTS_PAGE and host != request.host and not self._scope.includes_host(host):
             return out_of_scope(host)
@@ -256,8 +266,9 @@ def _child(link: Link, extras: Extras, request: Request, target: _Target) -> Req
     """Return the request of a link."""
     url, canonical, depth = target
     if extras is NO_EXTRAS:
-        is_sitemap = link.depth is not None and link.page.startswith(OWN_PAGE)
-        identity = fingerprint(canonical)
+        is_file = link.page.startswith(FILE_PAGE)
+        is_sitemap = link.depth is not None and link.page.startswith(OWN_PAGE) and not is_file
+        identity = request_identity(canonical, page=link.page) if is_file else fingerprint(canonical)
         is_next_page = link.is_pagination or is_sitemap
         return Request(url, identity, link.page, link.priority, depth, is_next_page=is_next_page)
     if link.is_pagination and origin_of(url) != origin_of(request.url):

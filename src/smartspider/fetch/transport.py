@@ -20,7 +20,7 @@ from aiohttp.typedefs import LooseHeaders
 from multidict import CIMultiDict
 from yarl import URL
 
-from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut
+from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut, TooLarge
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
@@ -107,7 +107,14 @@ class AiohttpTransport:
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         """Return the response to a request, whatever its status."""
-        return await self._fetch(request, permit, read_body, self._plan.max_bytes)
+        limit = self._plan.page_bytes.get(request.page)
+        if limit is None:
+            return await self._fetch(request, permit, read_body, self._plan.max_bytes)
+        try:
+            return await self._fetch(request, permit, read_body, limit)
+        except TooLarge:
+            what = f"the file has more bytes than max_bytes of the step 'download' allows ({limit})"
+            raise TooLarge(what, hint="raise max_bytes of the step") from None
 
     def cut_at(self, max_bytes: int) -> Fetcher:
         """Return a fetcher that truncates longer bodies instead of refusing them."""

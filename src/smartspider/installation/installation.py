@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from smartspider.core.errors import FrontierUnavailable, NotArmed, SettingInvalid, StoreUnavailable
+from smartspider.core.errors import FrontierUnavailable, NotArmed, NotBuilt, SettingInvalid, StoreUnavailable
 from smartspider.core.frontier.lease import GateClosed, SendWindow
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
@@ -215,6 +215,23 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def policy(self) -> AddressPolicy:
         """The private addresses that the settings open, whatever a task names."""
         return AddressPolicy.parse(self.settings.allow_private)
+
+    @property
+    def files_path(self) -> Path | None:
+        """The folder of downloaded files; None if the machines of a cluster share none."""
+        if self.settings.files_folder:
+            return Path(self.settings.files_folder)
+        return None if self.is_cluster else self.path
+
+    def require_files_path(self) -> Path:
+        """Return the folder of downloaded files; raise `NotBuilt` if there is none."""
+        path = self.files_path
+        if path is None:
+            raise NotBuilt(
+                "the task downloads files, but the machines of this cluster share no folder for them",
+                hint="set SMARTSPIDER_FILES_FOLDER to a shared folder, for the api, keeper and every worker",
+            )
+        return path
 
     @cached_property
     def secrets(self) -> SecretSource:

@@ -63,6 +63,10 @@ class Settings(msgspec.Struct, frozen=True):
     """`SCALE_HORIZON`, `SCALE_DOWN_AFTER` and `SCALE_MAX`."""
     metrics_address: tuple[str, int] | None = None
     """`METRICS_PORT`: host and port that serve metrics without a token."""
+    files_folder: str = ""
+    """The folder of downloaded files; without it they are in the data folder. The workers of a cluster share
+    it.
+    """
     server: str = ""
     """The server that commands talk to."""
     token: str = ""

@@ -63,6 +63,7 @@ STEP: PluginKind[Callable[..., ValueStep | ItemStep]] = PluginKind(
         "boolean": "smartspider.pipeline.steps.numbers:BooleanStep",
         "date": "smartspider.pipeline.steps.dates:DateStep",
         "default": "smartspider.pipeline.steps.missing:DefaultStep",
+        "download": "smartspider.pipeline.steps.download:DownloadStep",
         "drop": "smartspider.pipeline.steps.fields:DropStep",
         "email": "smartspider.pipeline.steps.addresses:EmailStep",
         "enum": "smartspider.pipeline.steps.checks:EnumStep",

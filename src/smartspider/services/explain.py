@@ -9,8 +9,9 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.redaction import without_userinfo
-from smartspider.core.requests.request import fingerprint
+from smartspider.core.requests.request import fingerprint, request_identity
 from smartspider.core.requests.scope import url_refusal
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, origin_of
 from smartspider.core.runs.plan import Plan
@@ -79,7 +80,7 @@ async def explain(
 ) -> ExplanationView:
     """Explain a URL in a run. `robots` is what robots.txt says about it."""
     target = _parse_url(url, plan)
-    found = await diagnostics.requests(run.id, target.fingerprint, target.normal)
+    found = await diagnostics.requests(run.id, _fingerprints(target, plan), target.normal)
     scope = ScopeView(is_inside=True, why="an entry URL of the task")
     if not any(request.is_entry for request in found):
         host = host_of(target.normal)
@@ -106,6 +107,12 @@ async def explain(
         others=[record_view(other) for other in found[1:]],
         left_out=left_out,
     )
+
+
+def _fingerprints(target: ExplainedUrl, plan: Plan) -> list[bytes]:
+    """Return the fingerprints of the page with a URL, and of the files that steps download from it."""
+    files = [page.name for page in plan.pages.values() if page.file is not None]
+    return [target.fingerprint, *(request_identity(target.canonical, page=name) for name in files)]
 
 
 def _parse_url(url: str, plan: Plan) -> ExplainedUrl:
@@ -144,7 +151,7 @@ def _record_verdict(record: UrlRecord) -> str:
     """Describe the state of a stored request."""
     sentences: dict[UrlState, str] = {
         "open": f"not fetched yet: {record.place}",
-        "done": f"fetched and stored, status {record.status}, {record.items} items",
+        "done": _stored_verdict(record),
         "redirect": f"redirected {record.reason}",
         "missing": f"the page does not exist ({record.reason})",
         "skipped": f"not fetched: {record.reason}",
@@ -152,6 +159,12 @@ def _record_verdict(record: UrlRecord) -> str:
         "broken": f"fetched, but not extracted: {record.reason}",
     }
     return sentences[record.state]
+
+
+def _stored_verdict(record: UrlRecord) -> str:
+    if record.page.startswith(FILE_PAGE):
+        return f"downloaded and stored as a file, status {record.status}"
+    return f"fetched and stored, status {record.status}, {record.items} items"
 
 
 async def _left_out(diagnostics: Diagnostics, run: Run, target: ExplainedUrl) -> LeftOutLinkView | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from smartspider.core.items.dedup import ItemDedup, unique_keys
+from smartspider.core.pages.rules import PagePlan
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
 from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, RunLimits
 from smartspider.taskfile.checks import require_supported
+from smartspider.taskfile.compile_files import file_pages
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests
 from smartspider.taskfile.functions import bind_functions
@@ -29,6 +31,7 @@ def compile_task(task: Task) -> Plan:
     canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
     entries = entry_requests(task, canonical)
     pages = page_plans(task) | sitemap_plans(task)
+    files = file_pages(pages, steps_of(task.pipeline))
     known = {entry.fingerprint for entry in entries}
     sitemaps = [each for each in sitemap_requests(task, entries, canonical) if each.fingerprint not in known]
     return Plan(
@@ -36,9 +39,9 @@ def compile_task(task: Task) -> Plan:
         spec=written.spec,
         spec_hash=written.spec_hash,
         entries=(*entries, *sitemaps),
-        pages=pages,
+        pages=pages | files,
         scope=_scope(task, frozenset(entry.host for entry in entries)),
-        fetch=_fetch(task),
+        fetch=_fetch(task, files),
         politeness=_politeness(task),
         limits=_limits(task),
         traps=TrapGuards(**task.traps.model_dump()),
@@ -67,13 +70,14 @@ def _scope(task: Task, entry_hosts: frozenset[str]) -> UrlScope:
     )
 
 
-def _fetch(task: Task) -> FetchPlan:
+def _fetch(task: Task, files: Mapping[str, PagePlan]) -> FetchPlan:
     fetch = task.fetch
     return FetchPlan(
         mode=fetch.mode,
         headers=tuple(fetch.headers.items()),
         timeout_s=fetch.timeout_s,
         max_bytes=fetch.max_bytes,
+        page_bytes={name: page.file.max_bytes for name, page in files.items() if page.file},
         user_agents=tuple(fetch.user_agents),
     )
 

@@ -21,6 +21,7 @@ from smartspider.core.runs.run import Run, secret_capability
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
 from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
 from smartspider.engine.context import WorkerContext, WorkerOptions
+from smartspider.engine.file_folder import FileFolder
 from smartspider.engine.in_flight import Job
 from smartspider.engine.link_filter import LinkFilter, RobotsCheck
 from smartspider.engine.outage import OutageRetry, OutageRetryGate, OutageRetryRobotsCache
@@ -127,7 +128,8 @@ class JobFactory(msgspec.Struct, frozen=True):
     def _reader(self, run: Run, plan: Plan, compiled: CompiledPlan, links: LinkFilter) -> Reader:
         recorded = None if self.recorder is None else self.recorder(compiled.extractor)
         extractor = recorded or compiled.extractor
-        reader = AnswerReader(run.id, plan, extractor, compiled.pipeline, links, bus=self.bus)
+        files = FileFolder(self.installation.require_files_path()) if plan.downloads else None
+        reader = AnswerReader(run.id, plan, extractor, compiled.pipeline, links, bus=self.bus, files=files)
         return reader if recorded is None else recorded.record_reader(reader, links)
 
     def _permit_for(self, lease: Lease) -> GatePermit:

@@ -134,13 +134,13 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
     counters = {"total": 30, "done": 1, "items": 2, "dead": 3, "broken": 4, "missing": 5, "redirect": 8}
     run = run_in(state, "why", **counters, duplicates=6, rejected=7, skipped=2, left_out=9)
     report = LeftOutReport(missing_entries=["http://u:p@h/gone"], missing_entry_count=4, empty_fields=["sku"])
-    summary = summarize(run, 1.23456, ["rows.jsonl"], report)
+    summary = summarize(run, 1.23456, ["rows.jsonl"], report, 1)
     head = ("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
-    assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"])
+    assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"], 1)
     parts = (summary.pages, summary.redirects, summary.missing, summary.failed, summary.open)
     assert summary.seen == sum(parts) + summary.left_out_count
     assert list(msgspec.json.decode(msgspec.json.encode(summary))) == [
         *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
         *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
-        *("missing_entries", "missing_entry_count", "empty_fields"),
+        *("missing_entries", "missing_entry_count", "empty_fields", "files"),
     ]

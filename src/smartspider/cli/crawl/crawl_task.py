@@ -36,6 +36,7 @@ from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
 from smartspider.services.runs.choose_run import OUTPUT_STATES, choose_run, summarize
 from smartspider.services.secrets import read_secrets
+from smartspider.store.results.files import FileTotals
 from smartspider.taskfile.checks import find_cautions
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.model.task import Task
@@ -103,15 +104,17 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
         politeness = await report.politeness_lines(folder.store, run, plan)
         failures = await report.failure_lines(folder, run)
         left_out, left_out_lines = await report.read_left_out(folder, run)
+        totals = await folder.store.file_totals(run.id) if plan.downloads else FileTotals()
         unsure = await report.unsure_lines(folder.store, run)
     notes = [f"note: {note}" for note in (*written.notes, *_empty_run_notes(run, options))] + unsure
     if options.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     end = report.end_lines(run, duration_s, written.files)
-    for line in (*politeness, end, *left_out_lines, *notes, *failures):
+    downloaded = report.file_lines(totals, folder.files_path) if plan.downloads else []
+    for line in (*politeness, end, *downloaded, *left_out_lines, *notes, *failures):
         print_message(line)
     if options.as_json:
-        print_json(summarize(run, duration_s, written.files, left_out))
+        print_json(summarize(run, duration_s, written.files, left_out, totals.files))
     return code_of_run(run)
 
 

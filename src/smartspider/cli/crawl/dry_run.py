@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from smartspider.services.preview.preview import FieldCoverageCount, Preview, PreviewedPage
 
 ROWS_SHOWN = 10
+FILES_SHOWN = 3
 LOW = 0.5
 """Fields found in a smaller share of items than this are marked "rarely found"."""
 
@@ -56,6 +57,10 @@ def _print_page(page: PreviewedPage) -> None:
         more = page.followed_count - len(page.followed)
         rest = f" and {more} more" if more else ""
         print_line(f"  follows    {', '.join(page.followed)}{rest}")
+    if page.files:
+        more = len(page.files) - FILES_SHOWN
+        rest = f" and {more} more" if more > 0 else ""
+        print_line(f"  files      not downloaded in a dry run: {', '.join(page.files[:FILES_SHOWN])}{rest}")
     for reason, group in page.refused.items():
         print_line(f"  skips      {count(group.count, 'link')} ({reason}): {', '.join(group.examples)}")
     for name, steps in page.counts.items():

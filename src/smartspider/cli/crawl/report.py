@@ -17,6 +17,7 @@ from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder
 from smartspider.services.runs.views import left_out_views
 from smartspider.store.diagnostics.left_out import LeftOutReport
+from smartspider.store.results.files import FileTotals
 from smartspider.store.runs.records import HostReceipt
 from smartspider.store.runs.store import RunStore
 
@@ -53,6 +54,12 @@ def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
     if run.state == "paused":
         text += "\nrun the same command again to resume"
     return text
+
+
+def file_lines(totals: FileTotals, folder: Path | None) -> list[str]:
+    """Return the number and size of downloaded files, and the folder that their paths start in."""
+    size = f"{totals.bytes / 1e6:,.1f} MB" if totals.bytes >= 100_000 else f"{totals.bytes:,} bytes"
+    return [f"files: {totals.files:,} of these pages, {size}; their paths start in {folder}"]
 
 
 async def read_left_out(folder: DataFolder, run: Run) -> tuple[LeftOutReport, list[str]]:

@@ -8,6 +8,7 @@ import msgspec
 
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount, ValueChange
+from smartspider.core.pages.files import FileOutcome
 from smartspider.core.requests.recrawl import PageVersion
 from smartspider.core.requests.refusal import LeftOutLink, RefusalCode
 from smartspider.core.requests.request import Request
@@ -72,6 +73,8 @@ class Close(msgspec.Struct, frozen=True):
     """Links of the page that become no request."""
     links_dropped: int = 0
     """Links beyond the maximum of a page that are not even in `left_out`."""
+    outcome: FileOutcome | None = None
+    """The outcome of a request for a file."""
 
 
 class RetryLater(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from smartspider.core.pages.files import FilePlan
+
 RuleType = Literal[
     "css", "xpath", "jmespath", "regex", "const", "meta",
     "json_ld", "microdata", "opengraph", "state", "feed",
@@ -140,7 +142,7 @@ class StopConditions(msgspec.Struct, frozen=True):
     older_than: DateCutoff | None = None
 
 
-PageKind = Literal["rules", "sitemap", "robots"]
+PageKind = Literal["rules", "sitemap", "robots", "file"]
 
 OWN_PAGE = "@"
 """Prefix of built-in page types."""
@@ -175,8 +177,12 @@ class PagePlan(msgspec.Struct, frozen=True):
     emits: bool = True
     """Store the items. Otherwise `follow` only carries their fields."""
     kind: PageKind = "rules"
-    """`sitemap` and `robots` are built-in page types; their links are the entries of those files."""
+    """`sitemap` and `robots` are built-in page types, whose links are the entries of those files; an answer
+    of type `file` is stored as a file.
+    """
     sitemap: SitemapPlan | None = None
     """For the kind `sitemap`."""
+    file: FilePlan | None = None
+    """For the kind `file`."""
     obeys_nofollow: bool = True
     """Skip links marked `rel=nofollow` or covered by `<meta name=robots>`."""

@@ -11,6 +11,8 @@ from smartspider.core.requests.recrawl import PageVersion
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of
 
 DEFAULT_PAGE = "default"
+FILE = "@file"
+"""The prefix of page types of files."""
 
 
 class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,8 +61,14 @@ def make_request(
     extras: Extras = NO_EXTRAS,
 ) -> Request:
     """Return a request for a normalized URL, with its fingerprint."""
-    identity = fingerprint(canonical_url(url, rules), method=extras.method, body=extras.body)
+    identity = request_identity(canonical_url(url, rules), page=page, extras=extras)
     return Request(url, identity, page, priority, depth, is_entry, extras)
+
+
+def request_identity(canonical: str, *, page: str = DEFAULT_PAGE, extras: Extras = NO_EXTRAS) -> bytes:
+    """Return the fingerprint of a request. A file is another request than the page with the same URL."""
+    headers = ((FILE, page),) if page.startswith(FILE) else ()
+    return fingerprint(canonical, method=extras.method, body=extras.body, headers=headers)
 
 
 FINGERPRINT_VERSION = 1

@@ -68,6 +68,8 @@ class FetchPlan(msgspec.Struct, frozen=True):
     timeout_s: float = 30.0
     max_bytes: int = 20_000_000
     max_redirects: int = 10
+    page_bytes: dict[str, int] = {}
+    """Maximum body sizes of page types that have their own."""
     user_agents: tuple[str, ...] = ()
     """Instead of the default user agent, at the user's explicit choice; recorded in the audit log."""
 
@@ -121,6 +123,11 @@ class Plan(msgspec.Struct, frozen=True):
                 *names_in_requests(entry.extras for entry in self.entries),
             )
         )
+
+    @property
+    def downloads(self) -> bool:
+        """True if files are downloaded."""
+        return any(page.kind == "file" for page in self.pages.values())
 
     @property
     def sends_own_parts(self) -> bool:

@@ -38,6 +38,8 @@ class PreviewedPage(msgspec.Struct, frozen=True):
     followed_count: int
     refused: dict[str, RefusedLinks]
     counts: dict[str, StepCount]
+    files: list[str] = []
+    """URLs of files that a crawl would download; a preview downloads none."""
 
 
 class FieldCoverageCount(msgspec.Struct):

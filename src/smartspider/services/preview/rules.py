@@ -10,6 +10,7 @@ import msgspec
 
 from smartspider.core.errors import Problem, RequestInvalid, TaskInvalid
 from smartspider.core.pages.extraction import Item, StepCount
+from smartspider.core.pages.files import pending_value, with_files
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.services.plans import compile_plan
@@ -112,7 +113,7 @@ def apply_rules(task: dict[str, Any], page: Page, folder: Path | None = None) ->
         extraction = compiled.pipeline.process(extraction, page)
     return RuleResult(
         compiled.extractor.engine_of(request.page),
-        extraction.items,
+        [with_files(item, pending_value) for item in extraction.items],
         rejected_views(extraction.rejected),
         extraction.counts,
     )

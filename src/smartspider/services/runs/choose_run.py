@@ -42,6 +42,8 @@ class Summary(msgspec.Struct, frozen=True):
     missing_entries: list[str]
     missing_entry_count: int
     empty_fields: list[str]
+    files: int
+    """Downloaded files; they are among `pages`."""
 
 
 async def choose_run(
@@ -77,7 +79,9 @@ async def choose_run(
     return run, True
 
 
-def summarize(run: Run, duration_s: float, outputs: list[str], left_out: LeftOutReport) -> Summary:
+def summarize(
+    run: Run, duration_s: float, outputs: list[str], left_out: LeftOutReport, files: int = 0
+) -> Summary:
     """Return the summary of a run."""
     counters = run.counters
     return Summary(
@@ -97,4 +101,5 @@ def summarize(run: Run, duration_s: float, outputs: list[str], left_out: LeftOut
         open=counters.open,
         left_out_count=counters.skipped + counters.left_out,
         **left_out_parts(left_out),
+        files=files,
     )

@@ -42,6 +42,8 @@ async def start_run(
         raise NotFound(f"the task {task.name!r} is deleted", hint="create it again")
     version = await installation.tasks.version(task.id, options.version or task.version)
     plan = runnable_plan(version, installation.policy)
+    if plan.downloads:
+        installation.require_files_path()
     run = await installation.store.create_run(
         plan,
         actor=principal.name,

@@ -9,6 +9,7 @@ from smartspider.core.runs.run import end_id, first_id
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts import gates
+from smartspider.store.results.files import fill_files
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.records import UrlRecord
 
@@ -138,9 +139,11 @@ def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:
             low = probe[0] + 1
         else:
             high = middle
+    items = rows(connection, SQL.items_from, (low, end, record.id, ITEMS))
+    filled = fill_files(connection, record.run_id, [data for _, data in items])
     return [
         StoredItem(item_id, record.run_id, record.url, data.encode(), closed_at)
-        for item_id, data in rows(connection, SQL.items_from, (low, end, record.id, ITEMS))
+        for (item_id, _), data in zip(items, filled, strict=True)
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from smartspider.store import statements
@@ -96,16 +98,16 @@ class Diagnostics:
         return await self._db.read(work)
 
     async def requests(
-        self, run_id: int, fingerprint: bytes, url: str, limit: int = 10
+        self, run_id: int, fingerprints: Sequence[bytes], url: str, limit: int = 10
     ) -> list[RequestDetails]:
-        """Return the requests of a run with a fingerprint or a normalised URL, the newest visit of each
-        first.
+        """Return the requests of a run with one of the fingerprints or a normalised URL, the newest visit of
+        each first.
         """
 
         def work(connection: Connection) -> list[RequestDetails]:
             now = self._db.now()
             others = [other for (other,) in rows(connection, SQL.prints_of_url, (run_id, url, limit))]
-            prints = dict.fromkeys([fingerprint, *others])
+            prints = dict.fromkeys([*fingerprints, *others])
             found = [record for one in prints for record in records.find_urls(connection, one, [run_id], now)]
             return [requests.read_details(connection, record, now) for record in found[:limit]]
 

@@ -15,6 +15,7 @@ from smartspider.core.items.filters import Condition
 from smartspider.core.runs.run import end_id, first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row
+from smartspider.store.results.files import fill_files
 
 SQL = statements.load("results.sql", __package__)
 
@@ -75,15 +76,18 @@ def read_batch(
         low, high = (low, min(position, high)) if is_descending else (max(position, low), high)
     limit = min(limit, BATCH_ROWS)
     found: list[FoundRow] = []
-    taken = 0
+    taken, is_last = 0, True
     sql = SQL.before if is_descending else SQL.after
     with closing(connection.execute(sql, (low, high, limit))) as cursor:
         while some := list(islice(cursor, _AT_ONCE)):
             found += some
             taken += sum(len(data) for _, _, data in some)
             if taken >= BATCH_BYTES:
-                return RowBatch(found, is_last=False)
-    return RowBatch(found, is_last=len(found) < limit)
+                is_last = False
+                break
+    filled = fill_files(connection, run_id, [data for _, _, data in found])
+    rows_found = [(item_id, url_id, data) for (item_id, url_id, _), data in zip(found, filled, strict=True)]
+    return RowBatch(rows_found, is_last=is_last and len(found) < limit)
 
 
 def stored_item(connection: Connection, found: FoundRow) -> StoredItem:

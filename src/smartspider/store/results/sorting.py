@@ -11,8 +11,10 @@ import msgspec
 
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.items.filters import parse_path, row_filter, row_reader, sort_key, value_at
+from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database, row
 from smartspider.store.results import rows
+from smartspider.store.results.files import fill_files
 from smartspider.store.results.rows import RowCounts, RowPage, RowQuery, StoredItem
 
 MAX_ROWS = 200_000
@@ -109,7 +111,8 @@ def _page(connection: Connection, positions: list[SortPosition], limit: int) -> 
     for number, position in enumerate(positions[:limit], start=1):
         one = row(connection, rows.SQL.one, (position[2],))
         if one is not None:  # it may have been replaced by a later one
-            found.append(rows.stored_item(connection, (one[0], one[1], one[2])))
+            (data,) = fill_files(connection, run_of(one[0]), [one[2]])
+            found.append(rows.stored_item(connection, (one[0], one[1], data)))
             taken += len(found[-1].data)
         if taken >= PAGE_BYTES and number < len(positions):
             return RowPage(found, _cursor_of(position))

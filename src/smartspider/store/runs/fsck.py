@@ -15,7 +15,7 @@ from smartspider.store.runs.tuning import decode
 
 SQL = statements.load("fsck.sql", __package__)
 
-SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken", "left_out")
+SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "broken", "left_out", "files")
 """Counters of runs that can be computed from rows, in the order of the statements."""
 
 

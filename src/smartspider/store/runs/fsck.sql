@@ -1,17 +1,18 @@
 -- sums: counters of runs
-SELECT id, total, items, done, redirect, missing, skipped, dead, broken, left_out FROM run
+SELECT id, total, items, done, redirect, missing, skipped, dead, broken, left_out, files FROM run
 
 -- counted: counters of a run computed from its rows
 SELECT count(*), (SELECT count(*) FROM item WHERE id >= ?1 << 40 AND id < (?1 + 1) << 40),
        count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'redirect'),
        count(*) FILTER (WHERE state = 'missing'), count(*) FILTER (WHERE state = 'skipped'),
        count(*) FILTER (WHERE state = 'dead'), count(*) FILTER (WHERE state = 'broken'),
-       (SELECT count(*) FROM left_out WHERE run_id = ?1)
+       (SELECT count(*) FROM left_out WHERE run_id = ?1),
+       count(*) FILTER (WHERE state = 'done' AND page LIKE '@file:%')
 FROM url WHERE run_id = ?1
 
 -- set_sums: set the counters of a run
 UPDATE run SET total = ?, items = ?, done = ?, redirect = ?, missing = ?, skipped = ?, dead = ?, broken = ?,
-    left_out = ?
+    left_out = ?, files = ?
 WHERE id = ?
 
 -- stray_items: items without a page that is done

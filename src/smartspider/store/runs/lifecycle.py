@@ -22,7 +22,7 @@ from smartspider.core.runs.run import (
 from smartspider.store import audit, events, metrics, statements, tasks
 from smartspider.store.database import Connection, Row, row, rows
 from smartspider.store.logs import store
-from smartspider.store.settle import recrawl
+from smartspider.store.settle import files, recrawl
 from smartspider.store.settle import run as ledger_run
 from smartspider.store.settle.left_out import LeftOutCounts
 
@@ -111,6 +111,8 @@ def finish_step(connection: Connection, run_id: int, now: float) -> bool:
     open_query = connection.execute(SQL.has_open, (run_id,))  # sent ahead to save a round trip
     run = _run(run_id, found.fetchone())
     if run.state == "running" and (limit := limit_reached(connection, run, now)):
+        if ledger_run.waits_for_files(connection, run_id, limit):
+            return close_rest(connection, run_id, limit, now, keeps_files=True)
         change_state(connection, run, "stopping", limit, now)
         return True
     if (
@@ -145,20 +147,28 @@ def limit_reached(connection: Connection, run: Run, now: float) -> str:
 
 
 def close_rest(
-    connection: Connection, run_id: int, reason: str, now: float, *, also_leased: bool = False
+    connection: Connection,
+    run_id: int,
+    reason: str,
+    now: float,
+    *,
+    also_leased: bool = False,
+    keeps_files: bool = False,
 ) -> bool:
     """Close some thousand open rows as skipped. Return True while there are more.
 
     Leased rows are left to their workers, unless the run accepts no pages; their leases stay with the
-    gates.
+    gates. With `keeps_files` the run goes on, and requests for files stay open.
     """
     code: RefusalCode = "limit" if reason.startswith(LIMIT) else "run_ended"
-    closed = Counter(
-        bool(is_next_page)
-        for (is_next_page,) in rows(connection, SQL.close_rest, (run_id, reason, now, also_leased, code))
-    )
+    found = rows(connection, SQL.close_rest, (run_id, reason, now, also_leased, code, keeps_files))
+    closed = Counter(bool(is_next_page) for _, is_next_page in found)
+    if keeps_files:
+        for url_id, _ in found:
+            connection.frontier.forget(run_id, url_id)
     if not closed:
-        connection.frontier.drop(run_id)
+        if not keeps_files:
+            connection.frontier.drop(run_id)
         return False
     connection.execute(SQL.count_skipped, (closed.total(), run_id))
     counts = LeftOutCounts(connection, run_id)
@@ -217,9 +227,10 @@ def delete_step(connection: Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    connection.execute(SQL.delete_left_out, (run_id,))
-    if connection.changes():
-        return True
+    for sql in (SQL.delete_left_out, files.SQL.delete_files):
+        connection.execute(sql, (run_id,))
+        if connection.changes():
+            return True
     for sql in (
         *(SQL.delete_left_out_counts, SQL.delete_visits, SQL.delete_sends, SQL.delete_counts),
         SQL.delete_run,

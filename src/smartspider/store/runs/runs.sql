@@ -75,8 +75,9 @@ SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open')
 -- close_rest: skip a bounded number of open requests
 UPDATE url SET state = 'skipped', reason = ?2, code = ?5, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
-             AND (?4 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1)) LIMIT 5000)
-RETURNING is_next_page
+             AND (?4 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1))
+             AND NOT (?6 AND page LIKE '@file:%') LIMIT 5000)
+RETURNING id, is_next_page
 
 -- count_skipped: count them
 UPDATE run SET skipped = skipped + ? WHERE id = ?

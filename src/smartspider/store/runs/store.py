@@ -17,6 +17,7 @@ from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store.database import Connection, Database, rows
 from smartspider.store.hosts import gates
 from smartspider.store.nodes import leadership
+from smartspider.store.results.files import FileTotals, file_totals, fill_files
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import reopen_failed as retries
@@ -219,12 +220,18 @@ class RunStore(ABC):
 
     def _items_after(self, run_id: int, cursor: int) -> Callable[[Connection], list[StoredItem]]:
         def work(connection: Connection) -> list[StoredItem]:
+            found = rows(connection, SQL.items, (cursor, end_id(run_id)))
+            filled = fill_files(connection, run_id, [data for _, _, data, _ in found])
             return [
                 StoredItem(item_id, run_id, url, data.encode(), created_at)
-                for item_id, url, data, created_at in rows(connection, SQL.items, (cursor, end_id(run_id)))
+                for (item_id, url, _, created_at), data in zip(found, filled, strict=True)
             ]
 
         return work
+
+    async def file_totals(self, run_id: int) -> FileTotals:
+        """Return the number and size of the files that a run downloaded."""
+        return await self._db.read(lambda connection: file_totals(connection, run_id))
 
     async def rejects(self, run_id: int, *, limit: int = 100, after: int = 0) -> list[StoredReject]:
         """Return rejected items of a run with ids greater than `after`."""

@@ -8,6 +8,7 @@ import msgspec
 
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState
+from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.requests.request import NO_EXTRAS, Request
 from smartspider.core.requests.scope import host_is_full
 from smartspider.core.runs.run import first_id
@@ -107,7 +108,7 @@ class ChildRows:
         """Add the links of a page. Unknown ones get a row."""
         for child in children:
             self._has_children = True
-            is_due = child.is_next_page or is_redirected
+            is_due = child.is_next_page or is_redirected or child.page.startswith(FILE_PAGE)
             if self._is_known(child, is_due=is_due):
                 self._deltas.duplicate_urls += 1
             elif self._run.max_host_urls is None or self._has_room(child.host):

@@ -14,6 +14,7 @@ from smartspider.store import events, statements
 from smartspider.store.database import Connection, row
 
 SQL = statements.load("settle.sql", __package__)
+FILE_SQL = statements.load("files.sql", __package__)
 
 
 class CounterDeltas(msgspec.Struct):
@@ -37,6 +38,7 @@ class CounterDeltas(msgspec.Struct):
     left_out: int = 0
     """Links that became no request."""
     closed: int = 0
+    files: int = 0
 
     def count(self, state: UrlState, by: int = 1) -> None:
         """Count a row into or out of a state."""
@@ -77,6 +79,8 @@ class LedgerRun(msgspec.Struct):
     told_at: float
     left_out: int
     fields: bytes | None
+    files: int
+    """Files among the stored pages."""
 
     @property
     def policies(self) -> Policies:
@@ -84,10 +88,10 @@ class LedgerRun(msgspec.Struct):
         return decode_policies(self.stored_policies)
 
     def within_limits(self, verdict: Close, deltas: CounterDeltas) -> Close:
-        """Return the verdict within the limits: a page beyond them closes as skipped."""
-        if verdict.state != "done":
+        """Return the verdict within the limits: a page beyond them closes as skipped. Files are no pages."""
+        if verdict.state != "done" or verdict.outcome is not None:
             return verdict
-        if self.max_pages is not None and self.done + deltas.done >= self.max_pages:
+        if self.max_pages is not None and self._pages(deltas) >= self.max_pages:
             return Close("skipped", f"{LIMIT}max_pages", verdict.status, code="limit")
         if self.max_items is not None and self.items + deltas.items >= self.max_items:
             return Close("skipped", f"{LIMIT}max_items", verdict.status, code="limit")
@@ -100,7 +104,7 @@ class LedgerRun(msgspec.Struct):
     def limit_reason(self, deltas: CounterDeltas = NOTHING) -> str:
         """Return the reason if a limit is reached with these deltas; empty if none."""
         reached = (
-            ("max_pages", self.max_pages, self.done + deltas.done),
+            ("max_pages", self.max_pages, self._pages(deltas)),
             ("max_items", self.max_items, self.items + deltas.items),
             ("max_errors", self.max_errors, self._failed(deltas)),
         )
@@ -120,6 +124,9 @@ class LedgerRun(msgspec.Struct):
             return f"{GUARD}{failed} of {finished} requests failed"
         return ""
 
+    def _pages(self, deltas: CounterDeltas) -> int:
+        return self.done + deltas.done - self.files - deltas.files
+
     def _failed(self, deltas: CounterDeltas) -> int:
         return self.dead + self.broken + deltas.dead + deltas.broken
 
@@ -128,6 +135,18 @@ def read(connection: Connection, run_id: int) -> LedgerRun | None:
     """Return a run by id; None if it was deleted."""
     found = row(connection, SQL.run, (run_id,))
     return LedgerRun(*found) if found else None
+
+
+OUTLIVED = (f"{LIMIT}max_pages ", f"{LIMIT}max_items ")
+"""Limits after which the files of stored items are still downloaded."""
+
+
+def waits_for_files(connection: Connection, run_id: int, reason: str) -> bool:
+    """Return whether a run that reached a limit still has files to download."""
+    if not reason.startswith(OUTLIVED):
+        return False
+    found = row(connection, FILE_SQL.has_open_files, (run_id,))
+    return bool(found and found[0])
 
 
 class RunCounters:
@@ -148,12 +167,14 @@ class RunCounters:
                 *(run.next_url, run.next_item, run.failures_row, deltas.total, deltas.done, deltas.redirect),
                 *(deltas.missing, deltas.skipped, deltas.dead, deltas.broken, deltas.items, deltas.rejected),
                 *(deltas.duplicates, deltas.updated, deltas.duplicate_urls, deltas.retries, deltas.late),
-                *(deltas.bytes_read, deltas.left_out, run.fields, run.run_id),
+                *(deltas.bytes_read, deltas.left_out, run.fields, deltas.files, run.run_id),
             ),
         )
         state: RunState = "stopping"
         reason = run.limit_reason(deltas)
-        if not reason:
+        if waits_for_files(self._connection, run.run_id, reason):
+            reason = ""  # `finish_step` closes the other requests, and ends the run after its files
+        elif not reason:
             state, reason = "paused", self._guard(deltas, happened)
         events.write_events(self._connection, happened, self._now)
         if reason and run.state == "running":

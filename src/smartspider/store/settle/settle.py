@@ -20,6 +20,7 @@ from smartspider.store.database import Connection, RowCursor
 from smartspider.store.settle import children
 from smartspider.store.settle.attempts import FailedAttempts, closed_event, record_sends, replaces
 from smartspider.store.settle.children import ChildRows, KnownRows
+from smartspider.store.settle.files import FileOutcomes
 from smartspider.store.settle.host_health import HostHealth
 from smartspider.store.settle.items import item_writer
 from smartspider.store.settle.left_out import LeftOutCounts, LeftOutLinks, ReasonKey
@@ -86,6 +87,7 @@ class RunSettlement:
         if run.task_id is not None:
             connection.execute(SQL.share_task, (run.task_id,))
         self._step_log = StepLog(connection, run.run_id)
+        self._files = FileOutcomes(connection, run.run_id)
         self._items = item_writer(connection, run, self._deltas)
         self._memory = self._page_memory()
         self._counts = LeftOutCounts(connection, run.run_id)
@@ -144,6 +146,7 @@ class RunSettlement:
         self._items.write()
         reach("settle.items")
         self._step_log.write()
+        self._files.write()
         if self._memory is not None:
             self._memory.write()
         self._failures.write()
@@ -194,6 +197,8 @@ class RunSettlement:
         if not is_first:
             self._deltas.late += 1
             return
+        if verdict.outcome is not None:
+            self._files.add(settlement.lease.request, verdict, verdict.outcome)
         if verdict.landed is None:
             is_stored = self._store_page(url_id, verdict, settlement)
         else:
@@ -303,6 +308,7 @@ class RunSettlement:
                 self._counts.count_requests((verdict.code, is_next_page), 1)
         self._deltas.count(before, -1)
         self._deltas.count(verdict.state)
+        self._deltas.files += verdict.state == "done" and verdict.outcome is not None
         self._states[url_id] = verdict.state
 
     def _retry(self, settlement: Settlement, verdict: RetryLater) -> None:

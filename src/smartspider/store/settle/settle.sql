@@ -1,7 +1,7 @@
 -- run: the columns of a run that settling reads
 SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
        max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
-       CASE WHEN policies IS NOT NULL THEN task_id END, told_at, left_out, fields
+       CASE WHEN policies IS NOT NULL THEN task_id END, told_at, left_out, fields, files
 FROM run WHERE id = ?
 
 -- row_state: state, host, visits and failures of a row, and why it is skipped
@@ -95,7 +95,7 @@ UPDATE run SET next_url = ?, next_item = ?, failures_row = ?, total = total + ?,
     redirect = redirect + ?, missing = missing + ?, skipped = skipped + ?, dead = dead + ?, broken = broken + ?,
     items = items + ?, rejected = rejected + ?, duplicates = duplicates + ?, updated = updated + ?,
     duplicate_urls = duplicate_urls + ?, retries = retries + ?, late = late + ?, bytes_read = bytes_read + ?,
-    left_out = left_out + ?, fields = ?, untold = 1
+    left_out = left_out + ?, fields = ?, files = files + ?, untold = 1
 WHERE id = ?
 
 -- set_run_state: stop or pause a run

@@ -14,6 +14,7 @@ import msgspec
 
 from smartspider.core.frontier.verdict import Close, UrlState
 from smartspider.core.pages.extraction import Extraction, Link
+from smartspider.core.pages.files import pending_value, references_of, with_files
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import OWN_PAGE
 from smartspider.core.redaction import without_userinfo
@@ -64,6 +65,7 @@ async def preview_task(
     A server opens only the private addresses of its settings, a command those of the task's entries as well.
     `gated` adds the gates of an installation. Log lines of `shown_level` are printed to standard error.
     """
+    plan = without_downloads(plan)
     lists = MAX_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
     plan = msgspec.structs.replace(
         plan,
@@ -87,6 +89,12 @@ async def preview_task(
         failures = await _failures(folder.store, run.id, limit)
         left_out = await folder.diagnostics.left_out(run.id)
     return build_preview(recorder.pages, failures, [column.name for column in plan_columns(plan)], left_out)
+
+
+def without_downloads(plan: Plan) -> Plan:
+    """Return the plan without its files: a preview only names them."""
+    pages = {name: page for name, page in plan.pages.items() if page.file is None}
+    return msgspec.structs.replace(plan, pages=pages)
 
 
 async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]:
@@ -202,7 +210,8 @@ class RecordingReader:
             status=page.status,
             page=request.page,
             engine=self._extractor.engine_of(request.page),
-            items=close.items,
+            items=[with_files(item, pending_value) for item in close.items],
+            files=[reference["url"] for reference in references_of(close.items)],
             rejected=rejected_views(close.rejected),
             next_pages=next_pages,
             followed=followed[:FOLLOWED_SHOWN],

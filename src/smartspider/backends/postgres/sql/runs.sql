@@ -43,8 +43,9 @@ SELECT CASE WHEN (SELECT total > done + redirect + missing + skipped + dead + br
 -- close_rest: skip a bounded number of open requests
 UPDATE url SET state = 'skipped', reason = ?2, code = ?5, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
-             AND (?4::bigint <> 0 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1)) LIMIT 5000)
-RETURNING is_next_page
+             AND (?4::bigint <> 0 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1))
+             AND NOT (?6::bigint <> 0 AND page LIKE '@file:%') LIMIT 5000)
+RETURNING id, is_next_page
 
 -- entry_fetched: whether any entry returned a page, or at least an answer
 SELECT EXISTS (SELECT 1 FROM url u LEFT JOIN url t ON t.id = u.target_id WHERE u.run_id = ? AND u.is_entry <> 0

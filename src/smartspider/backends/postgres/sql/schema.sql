@@ -1,4 +1,4 @@
--- The store on PostgreSQL, format 1. Ids of url, item, reject and cleaning rows carry their run:
+-- The store on PostgreSQL, format 2. Ids of url, item, reject and cleaning rows carry their run:
 -- run_id << 40 | number. Flags are numbers, as in SQLite, so that the same statements read them. Texts that are
 -- keys are ordered by their bytes, whatever the language of the database.
 
@@ -93,6 +93,7 @@ CREATE TABLE run (
     bytes_read     bigint NOT NULL DEFAULT 0,
     left_out       bigint NOT NULL DEFAULT 0,             -- links that became no request: rows of left_out
     fields         bytea,                                -- fields of its items, and whether any row has a value, as JSON
+    files          bigint NOT NULL DEFAULT 0,          -- files among the stored pages
     next_event     bigint NOT NULL DEFAULT 1,
     told_at        double precision NOT NULL DEFAULT 0,             -- time of its last progress event
     untold         bigint NOT NULL DEFAULT 0           -- 1 if the progress changed since
@@ -186,6 +187,17 @@ CREATE TABLE left_out_count (                           -- what a run left out, 
     requests     bigint NOT NULL,                       -- rows of url that are skipped
     is_cut       bigint NOT NULL,                       -- 1 if there were more links than are stored
     PRIMARY KEY (run_id, code, is_next_page)
+);
+
+CREATE TABLE file (                                     -- outcomes of requests for files
+    run_id      bigint NOT NULL,
+    fingerprint bytea NOT NULL,                           -- of the request
+    target      bytea,                                    -- the fingerprint of the request it redirects to
+    path        text,                                    -- relative to the folder of all files
+    sha256      text,
+    bytes       bigint,
+    type        text,
+    PRIMARY KEY (run_id, fingerprint)
 );
 
 CREATE TABLE item (

@@ -1,4 +1,4 @@
--- The data folder, format 1. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, format 2. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store
 
@@ -88,6 +88,7 @@ CREATE TABLE run (                                      -- small: every settle w
     bytes_read     INTEGER NOT NULL DEFAULT 0,
     left_out       INTEGER NOT NULL DEFAULT 0,             -- links that became no request: rows of left_out
     fields         BLOB,                                -- fields of its items, and whether any row has a value, as JSON
+    files          INTEGER NOT NULL DEFAULT 0,          -- files among the stored pages
     next_event     INTEGER NOT NULL DEFAULT 1,
     told_at        REAL NOT NULL DEFAULT 0,             -- time of its last progress event
     untold         INTEGER NOT NULL DEFAULT 0           -- 1 if the progress changed since
@@ -171,6 +172,17 @@ CREATE TABLE left_out_count (                           -- what a run left out, 
     requests     INTEGER NOT NULL,                       -- rows of url that are skipped
     is_cut       INTEGER NOT NULL,                       -- 1 if there were more links than are stored
     PRIMARY KEY (run_id, code, is_next_page)
+) WITHOUT ROWID;
+
+CREATE TABLE file (                                     -- outcomes of requests for files
+    run_id      INTEGER NOT NULL,
+    fingerprint BLOB NOT NULL,                           -- of the request
+    target      BLOB,                                    -- the fingerprint of the request it redirects to
+    path        TEXT,                                    -- relative to the folder of all files
+    sha256      TEXT,
+    bytes       INTEGER,
+    type        TEXT,
+    PRIMARY KEY (run_id, fingerprint)
 ) WITHOUT ROWID;
 
 CREATE TABLE item (

@@ -34,6 +34,7 @@ from smartspider_testing.contracts.actions import (
 )
 from smartspider_testing.contracts.backend import Backend
 from smartspider_testing.contracts.frontier.host_health import HostHealthContract
+from smartspider_testing.contracts.ledger.files import FileContract
 from smartspider_testing.contracts.ledger.item_dedup import ItemDedupContract
 from smartspider_testing.contracts.ledger.late_settles import LateSettleContract
 from smartspider_testing.contracts.ledger.left_out import LeftOutContract
@@ -73,6 +74,7 @@ class LedgerContract(
     RevisitContract,
     UnchangedContract,
     LeftOutContract,
+    FileContract,
 ):
     """A page is settled once, completely or not at all."""
 

@@ -35,7 +35,7 @@ class DiagnosticsContract(BackendContract):
             (
                 await backend.insight.progress(run.id),
                 await backend.insight.activity(run.id),
-                await backend.insight.requests(run.id, url("p0").fingerprint, url("p0").url),
+                await backend.insight.requests(run.id, [url("p0").fingerprint], url("p0").url),
                 await backend.insight.has_visited(run.id, HOST),
             )
             for _ in range(2)
@@ -134,21 +134,21 @@ class DiagnosticsContract(BackendContract):
             found = [{"page": number, "item": item} for item in range(1200)]
             await settle(backend, done(lease, items=found, sends=(sent,)))
             await backend.clock.advance(1.2)
-        (story,) = await backend.insight.requests(run.id, url("p3").fingerprint, url("p3").url)
+        (story,) = await backend.insight.requests(run.id, [url("p3").fingerprint], url("p3").url)
         assert (story.method, story.visit, story.is_entry, story.record.items) == ("GET", 0, True, 1200)
         for number in (0, 3, 5):
             page = url(f"p{number}")
-            (found_page,) = await backend.insight.requests(run.id, page.fingerprint, page.url)
+            (found_page,) = await backend.insight.requests(run.id, [page.fingerprint], page.url)
             assert found_page.items
             assert all(b'"page":%d' % number in item.data for item in found_page.items)
         assert len(story.sends) == 6
         assert [sent.run_id for sent in story.sends] == [run.id] * 6
         assert [sent.at for sent in story.sends] == sorted(sent.at for sent in story.sends)
         await take_one(backend, worker, run)
-        (story,) = await backend.insight.requests(run.id, url("p6").fingerprint, url("p6").url)
+        (story,) = await backend.insight.requests(run.id, [url("p6").fingerprint], url("p6").url)
         assert story.lease is not None
         assert story.lease.worker == "alice"
-        assert await backend.insight.requests(run.id, url("none").fingerprint, url("none").url) == []
+        assert await backend.insight.requests(run.id, [url("none").fingerprint], url("none").url) == []
         assert await backend.insight.has_visited(run.id, HOST)
         assert not await backend.insight.has_visited(run.id, "b.example")
 
@@ -158,7 +158,7 @@ class DiagnosticsContract(BackendContract):
         for state in (None, "cancelled"):
             if state == "cancelled":
                 await backend.store.set_state(run.id, state)
-            (story,) = await backend.insight.requests(run.id, url("one").fingerprint, url("one").url)
+            (story,) = await backend.insight.requests(run.id, [url("one").fingerprint], url("one").url)
             assert repr(story.gate.delay_s) == "0.0"
 
     async def test_requests_of_their_own_kind_are_found_by_their_url(self, backend: Backend) -> None:
@@ -168,7 +168,7 @@ class DiagnosticsContract(BackendContract):
             make_request(f"http://{HOST}/api", extras=Extras(method="POST", body=body)) for body in bodies
         ]
         run = await begin(backend, *posts, msgspec.structs.replace(url("api"), depth=0))
-        stories = await backend.insight.requests(run.id, url("api").fingerprint, f"http://{HOST}/api")
+        stories = await backend.insight.requests(run.id, [url("api").fingerprint], f"http://{HOST}/api")
         assert [story.method for story in stories] == ["GET", "POST", "POST"]
         assert {story.fingerprint for story in stories[1:]} == {post.fingerprint for post in posts}
 

@@ -1,0 +1,109 @@
+"""Files that a run downloads: where they are stored, and how items refer to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+
+from smartspider.core.pages.extraction import Item
+from smartspider.core.requests.request import FILE
+
+FILE_PAGE = f"{FILE}:"
+"""Prefix of the built-in page types of files."""
+REFERENCE = FILE
+"""The key of a reference; the first one, so that stored rows with references are found by their text."""
+REFERENCE_TEXT = f'{{"{REFERENCE}":"'
+
+FileForm = Literal["object", "path"]
+"""What a row contains: the path, URL, digest, size and media type, or the path alone."""
+
+
+class FilePlan(msgspec.Struct, frozen=True):
+    """The options of a download: folder, template of the file name, and maximum size."""
+
+    folder: str = "files"
+    name: str = "{sha256}.{ext}"
+    max_bytes: int = 20_000_000
+
+    @property
+    def page(self) -> str:
+        """The page type of files with these options."""
+        options = json.dumps(msgspec.structs.astuple(self)).encode()
+        return FILE_PAGE + blake2b(options, digest_size=4).hexdigest()
+
+
+class StoredFile(msgspec.Struct, frozen=True):
+    """A downloaded file. `path` is relative to the folder of all files, with forward slashes."""
+
+    path: str
+    sha256: str
+    bytes: int
+    type: str
+
+
+class FileOutcome(msgspec.Struct, frozen=True):
+    """The outcome of a request for a file: the file, or the request it redirects to."""
+
+    file: StoredFile | None = None
+    target: bytes | None = None
+    """The fingerprint of that request."""
+
+
+def new_reference(url: str, plan: FilePlan, form: FileForm) -> dict[str, Any]:
+    """Return the value of a field whose file is to be downloaded."""
+    return {REFERENCE: plan.page, "url": url, "form": form}
+
+
+def references_of(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield all references in an item or a part of one."""
+    if isinstance(value, dict):
+        if is_reference(value):
+            yield value
+            return
+        for inner in value.values():
+            yield from references_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references_of(inner)
+
+
+def is_reference(value: dict[str, Any]) -> bool:
+    """Return whether an object refers to a file."""
+    return isinstance(value.get(REFERENCE), str) and value.keys() == {REFERENCE, "url", "form"}
+
+
+def with_files(item: Item, value_of: Callable[[dict[str, Any]], Any]) -> Item:
+    """Return an item with its references replaced."""
+    return {name: _replaced(value, value_of) for name, value in item.items()}
+
+
+def _replaced(value: Any, value_of: Callable[[dict[str, Any]], Any]) -> Any:
+    if isinstance(value, dict):
+        if is_reference(value):
+            return value_of(value)
+        return {name: _replaced(inner, value_of) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, value_of) for inner in value]
+    return value
+
+
+def file_value(reference: dict[str, Any], file: StoredFile) -> Any:
+    """Return the value of a field whose file is stored."""
+    if reference["form"] == "path":
+        return file.path
+    return {"path": file.path, "url": reference["url"], **_rest(file.sha256, file.bytes, file.type)}
+
+
+def pending_value(reference: dict[str, Any]) -> Any:
+    """Return the value of a field whose file is not downloaded yet."""
+    if reference["form"] == "path":
+        return None
+    return {"path": None, "url": reference["url"], **_rest(None, None, None)}
+
+
+def _rest(sha256: str | None, size: int | None, media_type: str | None) -> dict[str, Any]:
+    return {"sha256": sha256, "bytes": size, "type": media_type}
