@@ -72,7 +72,7 @@ def redirect_target(page: Page) -> str | None:
         raise BadRedirect(f"{page.url} returned {page.status} without a Location header")
     target = normal_url(location.strip(), page.url)
     if target is None:
-        raise BadRedirect(f"{page.url} redirects to {location[:200]!r}, which is not an http(s) URL")
+        raise BadRedirect(f'{page.url} redirects to "{location[:200]}", which is not an http(s) URL')
     return target
 
 
