@@ -62,8 +62,9 @@ def test_robots_requests_carry_nothing_of_the_task() -> None:
     ],
 )
 def test_credentials_of_the_task_go_to_the_origins_of_its_entries(url: str, is_trusted: bool) -> None:
-    plan = FetchPlan(headers=(("Authorization", "x"), ("X-Api-Key", "y"), ("X-Other", "z")))
+    secrets = (("Authorization", "x"), ("X-Api-Key", "y"), ("X-Mine", "a ${KEY}"))
+    plan = FetchPlan(headers=(*secrets, ("X-Other", "z")))
     headers = HeaderPlan(plan, entries=["http://h/", "https://p:8443/list", "https://s/"])
     sent = dict(headers.page_extras(url).headers)
-    assert ("Authorization" in sent) is ("X-Api-Key" in sent) is is_trusted
+    assert all((name in sent) is is_trusted for name, _ in secrets)
     assert sent["X-Other"] == "z"
