@@ -27,7 +27,7 @@ from smartspider.services.plans import compile_plan
 from smartspider.services.runs import choose_run
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.entry_files import expand_files
-from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.load import parse_local_task
 from smartspider.taskfile.schema import task_schema
 from smartspider.taskfile.template import TEMPLATES, render_template
 
@@ -79,10 +79,10 @@ NOT_THE_SAME_TWICE = (
     re.compile(r"\b[0-9a-f]{32}\b"),
     re.compile(r"(?<=127\.0\.0\.1:)\d+"),
     re.compile(r"\d+(?= requests| to go| bytes)|\d+ pages?(?= done)"),
-    re.compile(r"(?<=\brun )\d+"),
+    re.compile(r"(?<=\brun )\d+|(?<=\"run_id\": \")\d+"),
     re.compile(r"(?<!127\.0\.0)(?<!€)(?<!\d)\d+\.\d+(\.\d+)?(?! │)"),
 )
-"""Times, fingerprints, ports, ids of runs, which all folders share, and figures that depend on the machine."""
+"""Times, fingerprints, ports, ids of runs (shared by all folders), and figures that depend on the machine."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -237,11 +237,13 @@ def test_a_template_works_as_it_stands(name: str, workshop: Workshop, shop: str)
 def test_every_piece_of_a_task_shown_works(name: str, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text(f"http://{ADDRESS}/1\n")
     (tmp_path / "products.csv").write_text(f"sku,link\nA-1,http://{ADDRESS}/2\n")
+    (tmp_path / "my_steps.py").write_text(blocks(DOCS / "steps.md", "python")[0])
     pieces = [json.loads(block) for block in blocks(DOCS / name, "json")]
     assert pieces
     for piece in pieces:
         document = {"name": "piece", "entry_urls": [f"http://{ADDRESS}/"], **piece}
-        compile_plan(compile_task(parse_task(expand_files(document, tmp_path).document)))
+        task = parse_local_task(expand_files(document, tmp_path).document, tmp_path)
+        compile_plan(compile_task(task), is_local=True)
 
 
 def keys_in(schema: Any) -> set[str]:
