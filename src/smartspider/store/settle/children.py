@@ -42,6 +42,7 @@ def query_known_rows(connection: Connection, run_id: int, closes: Iterable[Close
     for close in closes:
         prints.update([child.fingerprint for child in close.children])
         prints.update([child.fingerprint for child in close.next_pages])
+        prints.update([link.fingerprint for link in close.left_out])
         if close.landed is not None:
             landings.add(close.landed.fingerprint)
     return KnownRows(
@@ -154,6 +155,10 @@ class ChildRows:
     def is_new(self, request: Request) -> bool:
         """Return whether this settle creates the row of a request."""
         return request.fingerprint in self._new
+
+    def knows(self, fingerprint: bytes) -> bool:
+        """Return whether a request has a row, or will have one."""
+        return fingerprint in self._known or fingerprint in self._new
 
     @property
     def created(self) -> Collection[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -11,7 +12,7 @@ from smartspider.core.pages.rules import OWN_PAGE
 from smartspider.core.requests.refusal import LeftOutLink, Refusal, RefusalCode
 from smartspider.core.requests.request import Request
 from smartspider.store import statements
-from smartspider.store.database import Connection, rows
+from smartspider.store.database import Connection, RowCursor
 from smartspider.store.settle.run import CounterDeltas, LedgerRun
 
 SQL = statements.load("left_out.sql", __package__)
@@ -39,10 +40,16 @@ class LeftOutCounts:
     def __init__(self, connection: Connection, run_id: int) -> None:
         self._connection = connection
         self._run_id = run_id
+        self._query: RowCursor | None = None
         self._loaded: dict[ReasonKey, ReasonCount] | None = None
         self._changed: set[ReasonKey] = set()
         self.added: Counter[str] = Counter()
         """The URLs left out since it was opened, by code."""
+
+    def ask(self) -> None:
+        """Send the query for the counts, which will be needed; they are read with the next result."""
+        if self._query is None:
+            self._query = self._connection.execute(SQL.counts, (self._run_id,))
 
     def room(self, key: ReasonKey) -> int:
         """Return how many more links may be stored for a reason."""
@@ -79,9 +86,23 @@ class LeftOutCounts:
 
     def _counts(self) -> dict[ReasonKey, ReasonCount]:
         if self._loaded is None:
-            found = rows(self._connection, SQL.counts, (self._run_id,))
-            self._loaded = {(code, bool(is_next)): ReasonCount(*counts) for code, is_next, *counts in found}
+            self.ask()
+            assert self._query is not None  # noqa: S101 - asked for in the line above
+            self._loaded = {
+                (code, bool(is_next)): ReasonCount(*counts) for code, is_next, *counts in self._query
+            }
         return self._loaded
+
+
+class Requests(Protocol):
+    """The requests of a run, as far as a settle has to know them."""
+
+    @property
+    def created(self) -> Collection[bytes]:
+        """The fingerprints of the rows that the settle creates."""
+
+    def knows(self, fingerprint: bytes) -> bool:
+        """Return whether a request has a row, or will have one."""
 
 
 class LeftOutLinks:
@@ -114,27 +135,29 @@ class LeftOutLinks:
         ]
         self.add(parent_id, links)
 
-    def write(self, created: Collection[bytes]) -> None:
-        """Write the rows of new links, and delete those of links that became requests (`created`)."""
-        if self._has_rows and created:
-            self._drop(self._stored(created))
-        if not self._reported:
+    def write(self, requests: Requests) -> None:
+        """Write the rows of new links, and delete those of links that became requests."""
+        created = requests.created if self._has_rows else ()
+        if not created and not self._reported:
             return
-        wanted = [(self._run_id, one) for one in sorted(self._reported)]
-        requests = {one for (one,) in self._connection.executemany(SQL.is_request, wanted)}
-        stored = self._stored(self._reported) if self._has_rows else {}
-        known_as_next = {one for one, (_, is_next_page) in stored.items() if is_next_page}
+        self.counts.ask()
+        stored = self._stored({*created, *self._reported}) if self._has_rows else {}
         new = [
             (parent_id, link)
             for one, (parent_id, link) in sorted(self._reported.items())
-            if one not in requests and one not in known_as_next and (one not in stored or link.is_next_page)
+            if not requests.knows(one) and (one not in stored or self._is_upgrade(link, stored[one]))
         ]
-        again = [link.fingerprint for _, link in new if link.fingerprint in stored]
-        self._drop({one: stored[one] for one in again})
+        again = {link.fingerprint for _, link in new}
+        self._drop({one: key for one, key in stored.items() if one in again or requests.knows(one)})
         records = [self._record(parent_id, link) for parent_id, link in new if self._has_room(link)]
         self._connection.executemany(SQL.add_link, records)
 
-    def _stored(self, prints: Iterable[bytes]) -> dict[bytes, tuple[RefusalCode, bool]]:
+    @staticmethod
+    def _is_upgrade(link: LeftOutLink, stored: ReasonKey) -> bool:
+        """Return whether a link that is stored as a plain one turns out to be a next page."""
+        return link.is_next_page and not stored[1]
+
+    def _stored(self, prints: Iterable[bytes]) -> dict[bytes, ReasonKey]:
         keys = [(self._run_id, one) for one in sorted(prints)]
         found = self._connection.executemany(SQL.find_link, keys)
         return {one: (code, bool(is_next_page)) for one, code, is_next_page in found}

@@ -6,9 +6,6 @@ INSERT INTO left_out_count (run_id, code, is_next_page, links, requests, is_cut)
 ON CONFLICT (run_id, code, is_next_page) DO UPDATE SET links = excluded.links, requests = excluded.requests,
     is_cut = excluded.is_cut
 
--- is_request: whether a request has a row
-SELECT fingerprint FROM url WHERE run_id = ? AND fingerprint = ?
-
 -- find_link: a link that was left out
 SELECT fingerprint, code, is_next_page FROM left_out WHERE run_id = ? AND fingerprint = ?
 

@@ -138,7 +138,7 @@ class RunSettlement:
     def _write(self, settlements: Sequence[Settlement]) -> None:
         connection = self._connection
         self._children.write()
-        self._left_out.write(self._children.created)
+        self._left_out.write(self._children)
         connection.executemany(SQL.close, [self._closes[url_id] for url_id in sorted(self._closes)])
         for url_id in self._forgotten:
             connection.frontier.forget(self._run_id, url_id)

@@ -4,9 +4,6 @@ SELECT * FROM unnest(?::bigint[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint
 ON CONFLICT (run_id, code, is_next_page) DO UPDATE SET links = excluded.links, requests = excluded.requests,
     is_cut = excluded.is_cut
 
--- is_request__many: whether a request has a row, for many
-SELECT fingerprint FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
-
 -- find_link__many: a link that was left out, for many
 SELECT fingerprint, code, is_next_page FROM left_out WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
