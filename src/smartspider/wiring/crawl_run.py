@@ -48,8 +48,8 @@ async def crawl_run(
     run = await folder.store.set_state(run.id, "running", actor=folder.actor)
     log = CrawlLog(folder, run.id, shown_level)
     async with log.trimmed():
-        await log.record(RunStarted(run.id, run.task_name, is_resumed))
         try:
+            await log.record(RunStarted(run.id, run.task_name, is_resumed))
             if workers == 1:
                 run = await _crawl_in_process(log, run, plan, on_ready)
             else:
