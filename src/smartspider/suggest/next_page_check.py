@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,6 +17,7 @@ from smartspider.core.requests.urls import normal_url
 from smartspider.extract.compile import compile_pages
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import directives_of
+from smartspider.suggest.page_series import is_same_series, page_title
 from smartspider.suggest.suggestion import NextPage, NextPageState, Suggestion, make_task
 from smartspider.taskfile.compile_pages import page_plans
 from smartspider.taskfile.load import parse_task
@@ -28,10 +28,6 @@ FetchPage = Callable[[str], Awaitable[Page]]
 MAX_FETCHES = 3
 """The most pages that are fetched to find the next one."""
 _SAME_SHARE = 0.5
-_DIGITS = re.compile(r"\d+")
-_PAGE_WORDS = re.compile(
-    r"\b(?:page|seite|pagina|página|strona|стр\w*|sida|side|p)\b|第|页|頁", re.IGNORECASE
-)
 
 
 async def check_next_pages(
@@ -79,35 +75,43 @@ async def _check(
     url = None if here is None else _next_url(here)
     if here is None or url is None:
         return None
-
-    def answer(state: NextPageState, message: str) -> NextPage:
-        return NextPage(url, state, message, pagination)
-
     refusal = _refusal(page, url)
     if refusal is not None:
-        return answer("refused", refusal)
+        return NextPage(url, "refused", refusal, pagination)
     found = await fetched.get(url)
-    match found:
-        case None:
-            return None
-        case RobotsDisallowed():
-            return answer("refused", "robots.txt disallows it, so a crawl does not follow it")
-        case SmartSpiderError():
-            return answer("failed", f"it could not be fetched: {found.message}")
-    if found.status >= 400:
-        return answer("failed", f"it answers with status {found.status}")
-    if not _is_same_series(page, found):
-        return answer(
-            "other", f"it is called {_title(found)!r}: another chapter or section, not more of this list"
+    if found is None:
+        return None
+    if isinstance(found, SmartSpiderError):
+        state, message = _failure(found)
+    else:
+        state, message = _compare(page, here, found, suggestion)
+    return NextPage(url, state, message, pagination)
+
+
+def _failure(error: SmartSpiderError) -> tuple[NextPageState, str]:
+    if isinstance(error, RobotsDisallowed):
+        return "refused", "robots.txt disallows it, so a crawl does not follow it"
+    return "failed", f"it could not be fetched: {error.message}"
+
+
+def _compare(page: Page, here: Extraction, other: Page, suggestion: Suggestion) -> tuple[NextPageState, str]:
+    """Return whether another page has more of a list, and why it does or does not."""
+    if other.status >= 400:
+        return "failed", f"it answers with status {other.status}"
+    if not is_same_series(page, other):
+        return (
+            "other",
+            f"it is called {page_title(other)!r}: another chapter or section, not more of this list",
         )
-    there = _extract(found, suggestion, None, obeys=True)
+    there = _extract(other, suggestion, None, obeys=True)
     if there is None or not there.items:
-        return answer("other", "this list is not on it")
+        return "other", "this list is not on it"
     known = {_fingerprint(item) for item in here.items}
+    count = len(there.items)
     repeated = sum(_fingerprint(item) in known for item in there.items)
-    if repeated > _SAME_SHARE * len(there.items):
-        return answer("same", f"it has the same items: {repeated} of {len(there.items)}")
-    return answer("checked", f"fetched: {len(there.items)} items, {len(there.items) - repeated} of them new")
+    if repeated > _SAME_SHARE * count:
+        return "same", f"it has the same items: {repeated} of {count}"
+    return "checked", f"fetched: {count} items, {count - repeated} of them new"
 
 
 def _extract(
@@ -147,44 +151,8 @@ def _refusal(page: Page, url: str) -> str | None:
         is_nofollow = directives_of(Document(page, make_request(page.url))).is_nofollow
     except NotReadable:
         return None
-    return (
-        "the robots meta element of the page says nofollow, so a crawl follows none of its links"
-        if (is_nofollow)
-        else None
-    )
-
-
-def _is_same_series(page: Page, other: Page) -> bool:
-    """Return True if the URLs or titles differ only as pages of one list do."""
-    return _is_url_series(page.url, other.url) or _plain_title(page) == _plain_title(other)
-
-
-def _is_url_series(one: str, other: str) -> bool:
-    """Return True for URLs that differ in their query, in numbers, or in a number appended to the path."""
-    mine, its = urlsplit(one), urlsplit(other)
-    if mine.path == its.path:
-        return mine.query != its.query or one != other
-    has_number = any(_DIGITS.search(part) for part in (its.path, its.query))
-    if has_number and _DIGITS.sub("0", mine.path) == _DIGITS.sub("0", its.path):
-        return True
-    start = mine.path.rstrip("/").rpartition(".")[0] or mine.path.rstrip("/")
-    if its.path.startswith(start) and _DIGITS.search(its.path[len(start) :]):
-        return True
-    return any(value.isdecimal() for _, value in parse_qsl(its.query)) and not parse_qsl(mine.query)
-
-
-def _title(page: Page) -> str:
-    try:
-        root = Document(page, make_request(page.url)).root
-    except NotReadable:
-        return ""
-    node = root.css_first("h1") or root.css_first("title")
-    return " ".join(node.text().split())[:80] if node is not None else ""
-
-
-def _plain_title(page: Page) -> str:
-    """Return the title without numbers and the word page."""
-    return re.sub(r"[\W\d_]+", " ", _PAGE_WORDS.sub(" ", _title(page))).strip().casefold()
+    refusal = "the robots meta element of the page says nofollow, so a crawl follows none of its links"
+    return refusal if is_nofollow else None
 
 
 def _fingerprint(item: Item) -> bytes:

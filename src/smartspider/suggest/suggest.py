@@ -71,7 +71,7 @@ def _with_scores(found: list[Suggestion]) -> list[Suggestion]:
 def _drafts(document: Document) -> tuple[list[Draft], list[dict[str, Any]]]:
     """Return all drafts of a page, and its paginations."""
     url = document.page.url
-    if _looks_like_json(document):
+    if _is_json(document):
         return feed_list(document) + json_page_lists(document), api_paginations(document.json, url)
     if document.is_xml:
         drafts = feed_list(document)
@@ -87,5 +87,13 @@ def _drafts(document: Document) -> tuple[list[Draft], list[dict[str, Any]]]:
     return drafts, find_paginations(tree, url)
 
 
-def _looks_like_json(document: Document) -> bool:
-    return document.is_json or document.page.body[:200].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["}
+def _is_json(document: Document) -> bool:
+    """Return True for JSON, also if the server calls it HTML."""
+    if document.is_json:
+        return True
+    if document.page.body[:200].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in {b"{", b"["}:
+        return False
+    try:
+        return document.json is not None
+    except NotReadable:
+        return False

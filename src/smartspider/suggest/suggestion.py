@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 SuggestionKind = Literal["list", "table", "data", "feed", "page", "sitemap"]
-"""The items: repeated elements, table rows, JSON in the page, feed entries, the page itself, or the pages that
-a sitemap lists.
+"""The items: repeated elements, table rows, JSON in the page, feed entries, the page itself, or the pages
+that a sitemap lists.
 """
 
 NextPageState = Literal["checked", "refused", "other", "same", "failed"]
-"""`checked`: the same list was found there, with other items. `refused`: a crawl would not follow it. `other`:
-it has no such list, or belongs to something else. `same`: it has the same items. `failed`: it could not be
-fetched.
+"""`checked`: the same list was found there, with other items. `refused`: a crawl would not follow it.
+`other`: it has no such list, or belongs to something else. `same`: it has the same items. `failed`: it could
+not be fetched.
 """
 
 

@@ -51,8 +51,8 @@ NAVIGATION_WORDS = frozenset(
     (
         "breadcrumb breadcrumbs calendar carousel consent cookie cookies copyright crumb crumbs facet "
         "facets filter filters foot footer lang langs language languages login menu nav navbar navigation "
-        "newsletter offcanvas drawer masthead pager pages pagination paging pg share sharing shortcut sitemap "
-        "social submenu tagcloud toolbar topbar"
+        "newsletter offcanvas drawer masthead pager pages pagination paging pg share sharing shortcut "
+        "sitemap social submenu tagcloud toolbar topbar"
     ).split()
 )
 """Parts of a page without lists of their own: menus, filters, pagers."""

@@ -37,13 +37,11 @@ def distinct_fields(fields: list[CandidateField]) -> list[CandidateField]:
 
 def _without_inner(fields: list[CandidateField]) -> list[CandidateField]:
     """Drop the links and images of lists inside the item, except the first if the item has no other."""
-    kept = list(fields)
-    for is_kind in (lambda field: field.is_link, lambda field: field.is_image):
-        inner = [field for field in kept if is_kind(field) and field.is_inner]
-        others = [field for field in kept if is_kind(field) and not field.is_inner]
-        for field in inner if others else inner[1:]:
-            kept.remove(field)
-    return kept
+    dropped: set[int] = set()
+    for kind in ([field for field in fields if field.is_link], [field for field in fields if field.is_image]):
+        inner = [field for field in kind if field.is_inner]
+        dropped.update(map(id, inner if len(inner) < len(kind) else inner[1:]))
+    return [field for field in fields if id(field) not in dropped]
 
 
 def _rank(field: CandidateField) -> tuple[int, int, float, int]:

@@ -100,7 +100,9 @@ class _DraftWriter:
     def _span_rules(self, analysis: ListAnalysis) -> tuple[Any, list[FieldRule]]:
         expr = anchor_xpath(self._tree, analysis.group.items)
         items = None if expr is None else {"type": "xpath", "expr": expr}
-        rules = [(one, rule) for one in analysis.candidates if (rule := field_rule(one)) is not None]
+        rules: list[FieldRule] = [
+            (one, rule) for one in analysis.candidates if (rule := field_rule(one)) is not None
+        ]
         return items, rules[:MAX_FIELDS]
 
 

@@ -186,7 +186,7 @@ def demote_parts(tree: Tree, analyses: list[ListAnalysis]) -> None:
 
 
 def _is_less(tree: Tree, inner: ListAnalysis, outer: ListAnalysis) -> bool:
-    """Return True if a list inside another lacks much of its text, or is one text where the other has more."""
+    """Return True if a list inside another lacks much of its text, or is one text of several."""
     if _content_share(tree, inner.group.items) < 0.7 * _content_share(tree, outer.group.items):
         return True
     return inner.worth <= _TEXT and outer.worth > 1.4 * inner.worth

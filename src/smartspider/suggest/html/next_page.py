@@ -16,7 +16,8 @@ from smartspider.suggest.html.tree import Element, Tree
 
 MAX_CANDIDATES = 4
 _NEXT_TEXT = re.compile(
-    r"(?:go to )?(?:the )?next(?: page| results| \d+)?|(?:view |see )?older(?: posts| entries| articles| news)?|"
+    r"(?:go to )?(?:the )?next(?: page| results| \d+)?|"
+    r"(?:view |see )?older(?: posts| entries| articles| news)?|"
     r"previous (?:posts|entries)|[\u203a\u00bb\u2192\u27e9\u3009\u300b\u276f\u25b6\u25ba\u2b95>]{1,3}|"
     r"下一?[页頁]|[后後]一?[页頁]|次へ|次のページ|다음(?: 페이지)?|weiter|vor|nächste(?: seite)?|suivante?s?|"
     r"page suivante|siguientes?|página siguiente|próxim[ao]s?(?: página)?|seguinte|successiv[ao]|avanti|"

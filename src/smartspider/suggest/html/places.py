@@ -13,6 +13,8 @@ _AWAY_ROLES = frozenset(
 _MAIN_NAMES = frozenset(("content", "main", "primary", "maincontent", "main-content", "bodycontent"))
 NAVIGATION, MARGIN, OUTSIDE = 0.15, 0.4, 0.6
 _MOST_OF_THE_PAGE = 0.6
+_SHALLOW = 6
+_COMPARED = 30
 
 
 class PlaceMap:
@@ -32,18 +34,30 @@ class PlaceMap:
     def weight(self, items: list[Element]) -> float:
         """Return the mean weight of where elements are; their own names say what they are."""
         parents = [item.parent for item in items if item.parent is not None]
-        return sum(self._weights[parent.order] for parent in parents) / max(1, len(parents))
+        mean = sum(self._weights[parent.order] for parent in parents) / max(1, len(parents))
+        menus = sum(_is_menu_entry(item) for item in items[:_COMPARED])
+        return min(mean, NAVIGATION) if 2 * menus > len(items[:_COMPARED]) else mean
 
     def _own_weight(self, element: Element) -> float:
         if element.tag in {"html", "body", "main"} or element.attrs.get("role") == "main":
             return 1.0
         if element.tag in _AWAY_TAGS or element.attrs.get("role", "").lower() in _AWAY_ROLES:
             return NAVIGATION
-        if element.tag == "aside":
+        if element.tag == "aside" or self._is_page_header(element):
             return MARGIN
         words = _words(element)
         weight = NAVIGATION if is_navigation(words) else MARGIN if words & SIDEBAR_WORDS else 1.0
         return 1.0 if weight < 1 and self._is_most(element, weight) else weight
+
+    def _is_page_header(self, element: Element) -> bool:
+        """Return True for the header at the start of the page, before its content."""
+        is_header = element.tag == "header" or "header" in _words(element)
+        return (
+            is_header
+            and element.depth < _SHALLOW
+            and element.end < len(self._tree.elements) / 3
+            and not any(one.tag == "article" for one in element.ancestors())
+        )
 
     def _is_most(self, element: Element, weight: float) -> bool:
         """Return True if most of the page is in the element, so that its names describe the page.
@@ -52,6 +66,10 @@ class PlaceMap:
         """
         is_most = self._tree.size_of(element) > _MOST_OF_THE_PAGE * self._tree.size
         return is_most and (weight > NAVIGATION or any(one.tag == "h1" for one in self._tree.inside(element)))
+
+
+def _is_menu_entry(item: Element) -> bool:
+    return any(is_navigation(place_words(name)) for name in item.classes)
 
 
 def _words(element: Element) -> set[str]:

@@ -75,7 +75,8 @@ def find_slots(tree: Tree, items: list[Element], members: set[int]) -> list[Slot
             break
         slots.extend(below)
         level = below
-    return slots + _named_slots(tree, top, slots, members)
+    is_plain = bool(items) and items[0].tag[:1].isalpha()  # of siblings, the distance is the name
+    return slots + (_named_slots(tree, top, slots, members) if is_plain else [])
 
 
 def _named_slots(tree: Tree, top: Slot, slots: list[Slot], members: set[int]) -> list[Slot]:
