@@ -88,15 +88,13 @@ class Target(msgspec.Struct, frozen=True, dict=True):
     def run_everywhere(self, work: Callable[[AllOperations], Awaitable[T]]) -> list[tuple[Path | None, T]]:
         """Run a function in each data folder here, or only at the server, cluster or folder that is named.
 
-        Return its results with their folders, None for a server or cluster. A folder that cannot be read is
-        noted and left out.
+        Return its results with the folders they are from, None for the place that is named. A folder that
+        cannot be read is noted and left out.
         """
         from smartspider.wiring.processes.lifecycle import run_loop
 
-        if self.remote() is not None or self.is_cluster():
+        if self.data is not None or self.remote() is not None or self.is_cluster():
             return [(None, self.run(work))]
-        if self.data is not None:
-            return [(self.data, self.run(work))]
         return run_loop(_run_in_all_folders(self.settings, work))
 
     def run_in_folder(self, folder: Path, work: Callable[[AllOperations], Awaitable[T]]) -> T:

@@ -82,8 +82,7 @@ def test_the_newest_run_is_meant_where_none_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["results", "rejects", "--data", str(folder)]) == 0
-    told = f"newest run: 2 of 'task' ({folder})\nrun 2 rejected 0 items\n"
-    assert capsys.readouterr() == ("", told)
+    assert capsys.readouterr() == ("", "newest run: 2 of 'task'\nrun 2 rejected 0 items\n")
     assert main(["results", "cleaning", "--data", str(folder)]) == 0
     told, talk = capsys.readouterr()
     assert told == ""
@@ -108,5 +107,7 @@ def test_a_run_is_shown_with_what_its_steps_did(folder: Path, capsys: pytest.Cap
     assert "step pipeline[0] number: 4 values, 1 changed, 0 emptied, 3 rejected" in capsys.readouterr().out
     assert main(["run", "show", "1", "--data", str(folder), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["steps"] == {"pipeline[0] number": {"seen": 4, "changed": 1, "emptied": 0, "rejected": 3, "unsure": 0}}
+    assert told["steps"] == {
+        "pipeline[0] number": {"seen": 4, "changed": 1, "emptied": 0, "rejected": 3, "unsure": 0}
+    }
     assert told["counters"]["updated"] == 0

@@ -22,7 +22,7 @@ COLUMNS = ("run", "state", "task", "pages", "items", "failed", "created", "folde
 
 
 class ListedRun(msgspec.Struct, frozen=True):
-    """A run and its data folder, None at a server or cluster."""
+    """A run and its data folder, None if all runs are from one place."""
 
     folder: Path | None
     run: RunView

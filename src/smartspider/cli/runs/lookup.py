@@ -23,19 +23,20 @@ async def find_run(operations: AllOperations, run_id: str | None, task: str | No
     raise `NotFound`.
     """
     from smartspider.core.errors import NotFound
+    from smartspider.installation.data_folder import HOME
 
     if run_id is not None:
         return await operations.get_run(run_id)
     installation = local_installation(operations)
-    is_folder = installation is not None and not installation.is_cluster
+    folder = None if installation is None or installation.is_cluster else installation.path
     found = (await operations.list_runs(task_id=task, limit=1)).items
     if found:
-        where = f" ({installation.path})" if installation is not None and is_folder else ""
+        where = f" ({folder})" if folder is not None and folder.parent == HOME else ""
         print_message(f"newest run: {found[0].run_id} of {found[0].task!r}{where}")
         return found[0]
     of_task = "" if task is None else f" of the task {task!r}"
     hint = "`smartspider crawl TASK` starts one"
-    if not is_folder:
+    if folder is None:
         hint = f"`smartspider run start {task or 'NAME'}` starts one"
     raise NotFound(f"there is no run{of_task} yet", hint=hint)
 
