@@ -53,6 +53,7 @@ FOUND = {
     "shop_gentle.yaml": (12, 140),
     "shop_graphql.json": (6, 60),
     "shop_list.json": (6, 60),
+    "shop_manual.json": (5, 9),
     "shop_prices.json": (3, 30),
     "shop_sitemap.json": (16, 12),
     "shop_structured.json": (13, 12),

@@ -1,4 +1,4 @@
-"""Routes of the shop for programs and feed readers, with its robots.txt and sitemaps."""
+"""Routes of the shop for programs and readers: API, journal, feeds, manual, robots.txt and sitemaps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 
 from aiohttp import web
 
-from smartspider.demo import api, catalogue, journal, pages
+from smartspider.demo import api, catalogue, journal, manual, pages
 from smartspider.demo.words import CATEGORIES
 
 LARGEST_NUMBER = 1_000_000
@@ -17,7 +17,7 @@ _XML = "application/xml"
 
 
 def add_routes(app: web.Application) -> None:
-    """Add the routes of the API, the journal, the feeds and the sitemaps."""
+    """Add the routes of the API, the journal, the feeds, the manual and the sitemaps."""
     router = app.router
     router.add_get("/api/products", _by_page)
     router.add_get("/api/by-offset", _by_offset)
@@ -33,6 +33,10 @@ def add_routes(app: web.Application) -> None:
     router.add_get("/journal/feed.json", _json_feed)
     router.add_get("/journal/{slug}", _article)
     router.add_get(journal.TABLE_PATH, _text(journal.comparison, _HTML))
+    router.add_get(manual.PATH, _text(manual.index_page, _HTML))
+    router.add_get(manual.SETTINGS_PATH, _text(manual.settings_page, _HTML))
+    router.add_get(manual.TERMS_PATH, _text(manual.terms_page, _HTML))
+    router.add_get(f"{manual.PATH}/{{name}}", _chapter)
     router.add_get("/robots.txt", _text(robots, "text/plain"))
     router.add_get("/sitemap.xml", _text(sitemap_index, _XML))
     router.add_get("/sitemaps/pages.xml", _text(page_sitemap, _XML))
@@ -129,6 +133,13 @@ async def _article(request: web.Request) -> web.Response:
     if article is None:
         raise web.HTTPNotFound
     return web.Response(text=journal.article_page(article, _base(request)), content_type=_HTML)
+
+
+async def _chapter(request: web.Request) -> web.Response:
+    chapter = manual.CHAPTERS_BY_NAME.get(request.match_info["name"])
+    if chapter is None:
+        raise web.HTTPNotFound
+    return web.Response(text=manual.chapter_page(chapter, _base(request)), content_type=_HTML)
 
 
 async def _json_feed(request: web.Request) -> web.Response:

@@ -60,6 +60,12 @@ input { flex:1; min-width:0; } button { background:var(--accent); color:#fff; bo
 .specs { width:100%; border-collapse:collapse; margin-top:1.2rem; }
 .specs th, .specs td { text-align:left; padding:.5rem 0; border-bottom:1px solid var(--line); }
 .specs th { color:var(--soft); font-weight:500; width:40%; }
+.comparison, .reference { border-collapse:collapse; } caption { text-align:left; color:var(--soft); }
+.comparison th, .comparison td, .reference th, .reference td { text-align:left;
+  padding:.5rem 1.5rem .5rem 0; border-bottom:1px solid var(--line); }
+.example { background:var(--card); border:1px solid var(--line); border-radius:.6rem; padding:1rem;
+  overflow:auto; }
+dt { font-weight:600; } dd { margin:0 0 .8rem 1.5rem; } dd p { margin:0; }
 footer { border-top:1px solid var(--line); color:var(--soft); font-size:.92rem; }
 footer .wrap { display:flex; flex-wrap:wrap; gap:.4rem 1.4rem; padding-block:1.4rem; }
 footer a { color:var(--soft); }

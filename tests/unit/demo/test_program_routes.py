@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from smartspider.demo import catalogue, journal
+from smartspider.demo import catalogue, journal, manual
 from smartspider.demo.shop import create_shop
 from smartspider_testing.sites import demo_shop
 
@@ -161,3 +161,19 @@ async def test_the_table_has_a_row_for_every_category(client: Client) -> None:
     async with client.get(demo_shop.TABLE_PATH) as answer:
         html = await answer.text()
     assert len(re.findall(r"<tr><td>SP-\d+</td>", html)) == 8
+
+
+async def test_the_manual_leads_to_every_chapter_and_each_names_its_options(client: Client) -> None:
+    async with client.get(manual.PATH) as answer:
+        paths = re.findall(r'<tr><td><a href="(.*?)">', await answer.text())
+    assert paths == [chapter.path for chapter in manual.CHAPTERS]
+    for chapter in manual.CHAPTERS:
+        async with client.get(chapter.path) as answer:
+            html = await answer.text()
+        assert re.findall(r"<dt><code>(.*?)</code></dt>", html) == list(chapter.options)
+        assert ('rel="next"' in html) is (chapter is not manual.CHAPTERS[-1])
+
+
+async def test_a_command_without_a_chapter_is_not_found(client: Client) -> None:
+    async with client.get(f"{manual.PATH}/knit") as answer:
+        assert answer.status == 404

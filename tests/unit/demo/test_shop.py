@@ -9,7 +9,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
-from smartspider.demo import catalogue, pages
+from smartspider.demo import catalogue, manual, pages
 from smartspider.demo.shop import HITS, RETRY_AFTER_S, create_shop
 
 Client = TestClient[Request, Application]
@@ -65,6 +65,10 @@ async def test_html_is_well_formed(client: Client) -> None:
         "/brand/copperline",
         "/about",
         "/cart",
+        manual.PATH,
+        manual.SETTINGS_PATH,
+        manual.TERMS_PATH,
+        manual.CHAPTERS[0].path,
     ):
         balance = _Balance()
         balance.feed(await _text(client, path))
