@@ -50,9 +50,27 @@ def test_the_schema_accepts_every_form_of_a_rule(
 
 
 @pytest.mark.parametrize(
+    "entry",
+    [
+        {"file": "urls.txt"},
+        {"file": "-", "column": "url", "page": "default", "meta": {"sku": "{sku}"}},
+        {"urls": ["http://a/1"], "values": {"sku": ["A1"]}},
+    ],
+)
+def test_the_schema_accepts_every_form_of_many_entries(
+    validator: Draft202012Validator, small: dict[str, Any], entry: dict[str, Any]
+) -> None:
+    validator.validate({**small, "entry_urls": ["http://a/", entry], "$schema": "x.json", "description": "d"})
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"entry_urls": []},
+        {"entry_urls": [{"file": ""}]},
+        {"entry_urls": [{"file": "a.txt", "url": "http://a/"}]},
+        {"entry_urls": [{"urls": []}]},
+        {"entry_urls": [{"urls": ["ftp://a/"]}]},
         {"entry_urls": ["ftp://a/"]},
         {"entry_url": []},
         {"name": "a/b"},
