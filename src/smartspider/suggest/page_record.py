@@ -8,8 +8,9 @@ from typing import Any
 
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.sources import read_source
-from smartspider.suggest.html.naming import to_field_name
-from smartspider.suggest.html.selectors import ItemSelectors, name_selectors, quote_css
+from smartspider.suggest.html.fields.naming import to_field_name
+from smartspider.suggest.html.selector_names import name_selectors, quote_css
+from smartspider.suggest.html.selectors import ItemSelectors
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.json_lists import choose_steps, json_lists, quote_key
 from smartspider.suggest.suggestion import Draft

@@ -13,7 +13,7 @@ from smartspider.extract.links.pagination import find_next_target
 from smartspider.extract.parsing.document import Document
 from smartspider.suggest.data_lists import api_paginations, feed_list, json_page_lists, script_lists
 from smartspider.suggest.draft_check import Converted, check_draft
-from smartspider.suggest.html.element_lists import element_lists
+from smartspider.suggest.html.lists.element_lists import element_lists
 from smartspider.suggest.html.next_page import find_paginations
 from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.next_page_check import FetchPage, check_next_pages

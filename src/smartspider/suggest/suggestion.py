@@ -68,7 +68,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     completeness: float = 1.0
     """The share of what the items show that is in the fields."""
     features: dict[str, float] = {}
-    """What the rank of a list is made of."""
+    """The factors of the rank of a list."""
     details: str | None = None
     """The field with links to the page of each item."""
     pipeline: tuple[dict[str, Any], ...] = ()

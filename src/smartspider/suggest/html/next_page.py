@@ -11,7 +11,7 @@ from selectolax.lexbor import SelectolaxError
 
 from smartspider.suggest.html.class_names import is_stable, split_words
 from smartspider.suggest.html.page_numbers import by_numbers
-from smartspider.suggest.html.selectors import name_selectors, quote_css
+from smartspider.suggest.html.selector_names import name_selectors, quote_css
 from smartspider.suggest.html.tree import Element, Tree
 
 MAX_CANDIDATES = 4

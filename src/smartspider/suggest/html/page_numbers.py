@@ -12,7 +12,7 @@ from selectolax.lexbor import SelectolaxError
 from smartspider.core.requests.bodies import with_url_param
 from smartspider.core.requests.urls import canonical_url, normal_url
 from smartspider.suggest.html.class_names import is_utility
-from smartspider.suggest.html.selectors import name_selectors
+from smartspider.suggest.html.selector_names import name_selectors
 from smartspider.suggest.html.tree import Element, Tree
 
 _MOST_PAGES = 100_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from smartspider.suggest.html.candidate_field import CandidateField
-from smartspider.suggest.html.shapes import has_word
+from smartspider.suggest.html.fields.candidate_field import CandidateField
+from smartspider.suggest.html.fields.shapes import has_word
 from smartspider.suggest.html.tree import Element, Tree
 
 _CONSTANT = 0.9

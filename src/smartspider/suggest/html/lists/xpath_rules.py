@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from smartspider.suggest.html.candidate_field import CandidateField
 from smartspider.suggest.html.class_names import is_stable
-from smartspider.suggest.html.slots import Slot
-from smartspider.suggest.html.spans import SpanElement
+from smartspider.suggest.html.fields.candidate_field import CandidateField
+from smartspider.suggest.html.fields.slots import Slot
+from smartspider.suggest.html.lists.spans import SpanElement
 from smartspider.suggest.html.tree import Element, Tree
 
 Test = Callable[[Element], bool]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from smartspider.suggest.html.attributes import (
+from smartspider.suggest.html.class_names import split_words
+from smartspider.suggest.html.fields.attributes import (
     PLACEHOLDERS,
     attribute_names,
     attribute_value,
     is_image_attribute,
 )
-from smartspider.suggest.html.candidate_field import CandidateField, Values
-from smartspider.suggest.html.class_names import split_words
-from smartspider.suggest.html.distinct_fields import distinct_fields
-from smartspider.suggest.html.shapes import Shape, has_word, shape_of
-from smartspider.suggest.html.slots import SAMPLE, SKIPPED, Slot
+from smartspider.suggest.html.fields.candidate_field import CandidateField, Values
+from smartspider.suggest.html.fields.distinct_fields import distinct_fields
+from smartspider.suggest.html.fields.shapes import Shape, has_word, shape_of
+from smartspider.suggest.html.fields.slots import SAMPLE, SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.text_kinds import classify_all, common_ending, common_label
 

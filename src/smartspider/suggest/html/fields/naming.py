@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from smartspider.suggest.html.candidate_field import CandidateField
 from smartspider.suggest.html.class_names import is_stable, is_utility, module_stem, split_words
-from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.html.fields.candidate_field import CandidateField
+from smartspider.suggest.html.fields.slots import Slot
 from smartspider.suggest.vocabulary import CHINESE_LABELS, GENERIC_WORDS, SYNONYMS
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from smartspider.suggest.html.class_names import split_words
-from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.html.fields.slots import Slot
 from smartspider.suggest.html.tree import Element
 
 IMAGE_ATTRS = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smartspider.suggest.html.attributes import is_image_attribute
-from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.html.fields.attributes import is_image_attribute
+from smartspider.suggest.html.fields.slots import Slot
 from smartspider.suggest.text_kinds import TextKind
 
 Values = tuple[str | None, ...]

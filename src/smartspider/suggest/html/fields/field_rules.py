@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from smartspider.suggest.html.attributes import constant_classes
-from smartspider.suggest.html.candidate_field import CandidateField
+from smartspider.suggest.html.fields.attributes import constant_classes
+from smartspider.suggest.html.fields.candidate_field import CandidateField
 
 Rule = dict[str, Any] | list[dict[str, Any]]
 """A rule, or alternatives of which the first that matches is used."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.suggest.html.candidate_field import CandidateField
+from smartspider.suggest.html.fields.candidate_field import CandidateField
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _RANKS = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 
-from smartspider.suggest.html.candidate_field import CandidateField
 from smartspider.suggest.html.class_names import is_stable, split_words
-from smartspider.suggest.html.fields import find_fields
-from smartspider.suggest.html.groups import ElementGroup
-from smartspider.suggest.html.scoring import ListFeatures, field_weight, list_features
-from smartspider.suggest.html.slots import Slot, find_slots
-from smartspider.suggest.html.spans import SPAN
+from smartspider.suggest.html.fields.candidate_field import CandidateField
+from smartspider.suggest.html.fields.find_fields import find_fields
+from smartspider.suggest.html.fields.slots import Slot, find_slots
+from smartspider.suggest.html.lists.groups import ElementGroup
+from smartspider.suggest.html.lists.scoring import ListFeatures, field_weight, list_features
+from smartspider.suggest.html.lists.spans import SPAN
 from smartspider.suggest.html.tree import Element, Tree
 
 MAX_REFINED = 1500

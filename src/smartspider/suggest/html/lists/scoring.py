@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from smartspider.suggest.html.candidate_field import CandidateField
+from smartspider.suggest.html.fields.candidate_field import CandidateField
 
 _MOST_ITEMS = 200
 _INNER = 0.2

@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
-from smartspider.suggest.html.candidate_field import CandidateField
-from smartspider.suggest.html.completeness import completeness
-from smartspider.suggest.html.field_rules import FieldRule, css_rule, merge_prices, with_steps
-from smartspider.suggest.html.groups import find_groups
-from smartspider.suggest.html.list_analysis import (
+from smartspider.suggest.html.field_selectors import FieldSelectors, path_hook
+from smartspider.suggest.html.fields.candidate_field import CandidateField
+from smartspider.suggest.html.fields.completeness import completeness
+from smartspider.suggest.html.fields.field_rules import FieldRule, css_rule, merge_prices, with_steps
+from smartspider.suggest.html.fields.naming import name_fields
+from smartspider.suggest.html.lists.groups import find_groups
+from smartspider.suggest.html.lists.list_analysis import (
     ListAnalysis,
     analyze,
     demote_groups,
@@ -18,11 +20,10 @@ from smartspider.suggest.html.list_analysis import (
     is_same_list,
     refine,
 )
-from smartspider.suggest.html.naming import name_fields
-from smartspider.suggest.html.selectors import FieldSelectors, ItemSelectors, path_hook
-from smartspider.suggest.html.tables import row_selector
+from smartspider.suggest.html.lists.tables import row_selector
+from smartspider.suggest.html.lists.xpath_rules import anchor_xpath, field_rule
+from smartspider.suggest.html.selectors import ItemSelectors
 from smartspider.suggest.html.tree import Tree
-from smartspider.suggest.html.xpath_rules import anchor_xpath, field_rule
 from smartspider.suggest.suggestion import Draft
 
 MAX_FIELDS = 24

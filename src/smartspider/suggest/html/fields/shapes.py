@@ -6,7 +6,7 @@ from typing import Literal
 from unicodedata import category
 
 from smartspider.suggest.html.class_names import is_stable
-from smartspider.suggest.html.slots import Slot
+from smartspider.suggest.html.fields.slots import Slot
 from smartspider.suggest.html.tree import Element, Tree
 
 Shape = Literal["container", "parts", "text", "flow"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 from smartspider.suggest.html.class_names import is_utility
-from smartspider.suggest.html.places import PlaceMap
-from smartspider.suggest.html.slots import SAMPLE
-from smartspider.suggest.html.spans import find_spans
-from smartspider.suggest.html.tables import HeadedTable, find_headed_tables, same_headers
+from smartspider.suggest.html.fields.slots import SAMPLE
+from smartspider.suggest.html.lists.places import PlaceMap
+from smartspider.suggest.html.lists.spans import find_spans
+from smartspider.suggest.html.lists.tables import HeadedTable, find_headed_tables, same_headers
 from smartspider.suggest.html.tree import Element, Tree
 
 MAX_GROUPS = 60

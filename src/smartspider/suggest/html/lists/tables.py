@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from smartspider.suggest.html.selectors import ItemSelectors, quote_css
+from smartspider.suggest.html.selector_names import quote_css
+from smartspider.suggest.html.selectors import ItemSelectors
 from smartspider.suggest.html.tree import Element, Tree
 
 _LONGEST_NAME = 60
