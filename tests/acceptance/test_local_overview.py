@@ -78,7 +78,8 @@ def test_without_an_id_the_newest_run_of_all_folders_is_meant_and_named(
     assert (
         workshop.run("results", "show", "--task", "shop").expect(0).err.startswith("newest run: 1 of 'shop'")
     )
-    assert "did you mean 'shop'?" in workshop.run("results", "show", "--task", "shpo").expect(3).err
+    for command in (("results", "show"), ("run", "list"), ("logs",)):
+        assert "did you mean 'shop'?" in workshop.run(*command, "--task", "shpo").expect(3).err
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -110,6 +110,8 @@ def list_runs(task: str | None, states: tuple[Any, ...], limit: int | None, targ
     answers = target.run_everywhere(find)
     missing = [answer for _, answer in answers if isinstance(answer, NotFound)]
     if missing and len(missing) == len(answers):
+        if answers[0][0] is not None:
+            target.folder(task)  # raises an error that names the nearest task, if there is one
         raise missing[0]
     runs = [
         ListedRun(folder, run)
