@@ -48,3 +48,36 @@ def test_terms_and_their_definitions_are_a_list(best: Best, rows: Any, page_of: 
     body = "<dl>" + "".join(f"<dt>Term {i}</dt><dd>What it means, {i}.</dd>" for i in range(7)) + "</dl>"
     items = rows(best(body), page_of(body))
     assert items[3] == {"term": "Term 3", "definition": "What it means, 3."}
+
+
+def test_several_header_rows_are_joined(best: Best, rows: Any, page_of: Any) -> None:
+    head = "<tr><th></th><th colspan=2>Area</th></tr><tr><th>Name</th><th>sq mi</th><th>km</th></tr>"
+    cells = "".join(f"<tr><td>Land {i}</td><td>{i}1</td><td>{i}2</td></tr>" for i in range(1, 7))
+    body = f"<table>{head}{cells}</table>"
+    items = rows(best(body), page_of(body))
+    assert items[1] == {"name": "Land 2", "area_sq_mi": 21, "area_km": 22}
+
+
+def test_tables_with_the_same_headers_are_one_list(best: Best, rows: Any, page_of: Any) -> None:
+    head = "<tr><th>Name</th><th>Length</th></tr>"
+    other = "<table><tr><th>Key</th><th>Meaning</th></tr><tr><td>a</td><td>b</td></tr></table>"
+    body = "".join(f"<h2>North {i}</h2><table>{head}{ROWS}</table>" for i in range(3)) + other
+    found = best(body)
+    assert found.count == 15
+    assert "3 tables with the same headers" in found.reasons[0]
+
+
+def test_a_cell_is_one_value_with_its_link_beside_it(best: Best, rows: Any, page_of: Any) -> None:
+    cells = "".join(
+        f"<tr><td class='x'>River <b>{i}</b>, <i>{'north' if i % 2 else 'south'}</i></td>"
+        f"<td><a href='/f/{i}'>flow {i}</a></td><td>00{i}</td></tr>"
+        for i in range(1, 9)
+    )
+    body = f"<table><tr><th>Name</th><th>Flow</th><th>Code</th></tr>{cells}</table>"
+    first = rows(best(body), page_of(body))[0]
+    assert first == {
+        "name": "River 1, north",
+        "flow": "flow 1",
+        "url": "https://site.example/f/1",
+        "code": "001",
+    }

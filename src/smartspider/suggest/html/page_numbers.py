@@ -26,7 +26,7 @@ def by_numbers(tree: Tree, links: list[Element], url: str) -> list[dict[str, Any
         number = _number(tree.text(link, 12))
         if number is not None:
             pages.setdefault(number, link)
-    if not any(number + 1 in pages or number - 1 in pages for number in pages):
+    if not pages:
         return []
     current = _current(pages, url)
     after = pages.get(current + 1)

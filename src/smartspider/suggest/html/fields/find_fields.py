@@ -14,7 +14,7 @@ from smartspider.suggest.html.fields.attributes import (
 )
 from smartspider.suggest.html.fields.candidate_field import CandidateField, Values
 from smartspider.suggest.html.fields.distinct_fields import distinct_fields
-from smartspider.suggest.html.fields.shapes import Shape, has_word, shape_of
+from smartspider.suggest.html.fields.shapes import FORMAT, Shape, has_word, shape_of
 from smartspider.suggest.html.fields.slots import SAMPLE, SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.text_kinds import classify_all, common_ending, common_label
@@ -116,12 +116,10 @@ class _SlotReader:
 
     def _separate(self, slot: Slot, kids: list[Slot]) -> list[Slot]:
         """Return the slots in a cell that are values of their own: two or more in most rows."""
-        steady = [
-            kid for kid in kids if len(kid.elements) >= 0.6 * len(slot.elements) and kid.example.tag != "br"
-        ]
+        steady = _steady_parts(slot, kids)
         while len(steady) == 1 and not any(element.own for element in slot.elements.values()):
             slot, kids = steady[0], self._kids[id(steady[0])]
-            steady = [kid for kid in kids if len(kid.elements) >= 0.6 * len(slot.elements)]
+            steady = _steady_parts(slot, kids)
         return self._kids_chain(steady) if len(steady) > 1 else []
 
     def _kids_chain(self, steady: list[Slot]) -> list[Slot]:
@@ -175,6 +173,16 @@ class _SlotReader:
 
     def _in_order(self, values: dict[int, str]) -> Values:
         return tuple(values.get(index) or None for index in range(self._count))
+
+
+def _steady_parts(slot: Slot, kids: list[Slot]) -> list[Slot]:
+    """Return the slots below a cell that most cells have, without formatting."""
+    return [
+        kid
+        for kid in kids
+        if len(kid.elements) >= 0.6 * len(slot.elements)
+        and (kid.example.tag not in FORMAT or kid.example.classes)
+    ]
 
 
 def _constant_text(tree: Tree, kids: list[Slot]) -> str:

@@ -1,0 +1,191 @@
+"""The right list is first: items before groups, parts, menus and data that nobody sees."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from smartspider.core.pages.page import Page
+from smartspider.suggest.explanation import explain
+from smartspider.suggest.suggest import find_suggestions, suggest
+from smartspider.suggest.suggestion import Suggestion, to_task
+from smartspider.taskfile.load import parse_task
+
+Best = Callable[..., Suggestion]
+Rows = Callable[[Suggestion, Page], list[dict[str, Any]]]
+
+
+def card(i: int) -> str:
+    return f"<div class='card'><h3><a href='/p/{i}'>Lamp {i}</a></h3><b class='price'>€{i}.50</b></div>"
+
+
+def test_rows_that_span_two_siblings_are_one_item(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "<table>" + "".join(
+        f"<tr class='athing'><td>{i}.</td><td><a href='/s/{i}'>Story {i}</a></td></tr>"
+        f"<tr><td colspan=2><span class='score'>{i * 3} points</span> by <a class='user'>u{i}</a></td></tr>"
+        "<tr class='spacer'></tr>"
+        for i in range(1, 9)
+    )
+    found = best(body + "</table>")
+    items = rows(found, page_of(body))
+    assert len(items) == 8
+    assert {"Story 2", "6 points", "u2"} <= set(items[1].values())
+
+
+def test_a_heading_and_the_blocks_after_it_are_one_item(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "<main>" + "".join(
+        f"<h3>Version {i}.0</h3><p>Changes of the release {i}, and why.</p>" for i in range(1, 7)
+    )
+    items = rows(best(body + "</main>"), page_of(body))
+    assert len(items) == 6
+    assert "Changes of the release 3, and why." in items[2].values()
+
+
+def test_definitions_of_several_lists_are_one_list(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "".join(
+        f"<h2>{letter}</h2><dl>"
+        + "".join(f"<dt>{letter}{i}</dt><dd>Means {letter}{i}.</dd>" for i in range(4))
+        + "</dl>"
+        for letter in "abc"
+    )
+    items = rows(best(body), page_of(body))
+    assert len(items) == 12
+    assert items[5] == {"term": "b1", "definition": "Means b1."}
+
+
+def test_the_items_of_a_grid_come_before_its_rows(best: Best) -> None:
+    body = "".join(
+        "<div class='line'>" + card(i) + card(i + 1) + card(i + 2) + "</div>" for i in range(0, 12, 3)
+    )
+    assert (best(body).count, best(body).items) == (12, ".card")
+
+
+def test_items_come_before_the_links_in_them(best: Best) -> None:
+    body = "".join(
+        f"<div class='case'><p>Meeting {i} in the long room of the town hall</p>"
+        f"<a href='/a/{i}'>Agenda {i}</a> <a href='/m/{i}'>Minutes {i}</a></div>"
+        for i in range(8)
+    )
+    assert best(body).items == ".case"
+
+
+def test_a_menu_with_more_entries_comes_after_the_list(best: Best) -> None:
+    entries = "".join(f"<li><a href='/c/{i}'>Category {i}</a></li>" for i in range(60))
+    body = f"<h1>Lamps</h1><ul class='leftnav'>{entries}</ul>" + "".join(card(i) for i in range(6))
+    assert best(body).items == ".card"
+
+
+def test_labels_with_values_are_not_the_list(best: Best) -> None:
+    body = "".join(
+        f"<div class='panel'><div class='row'><b>Docket</b> <i>D{i}</i></div>"
+        f"<div class='row'><b>Decided</b> <i>May {i + 1}</i></div>"
+        f"<div class='row'><b>Judge</b> <i>Judge {i}</i></div></div>"
+        for i in range(8)
+    )
+    assert best(body).items == ".panel"
+
+
+def test_data_that_the_page_does_not_show_come_after_its_list(best: Best) -> None:
+    ads = [{"slot": f"top banner {i}", "size": f"large size {i}", "kind": f"an ad {i}"} for i in range(40)]
+    text = "<p>" + "Words of the page. " * 120 + "</p>"
+    body = f"<script>window.__STATE__ = {json.dumps({'ads': ads})}</script>" + text
+    assert best(body + "".join(card(i) for i in range(12))).kind == "list"
+
+
+def test_the_score_is_the_share_of_what_the_items_show(best: Best) -> None:
+    assert best("".join(card(i) for i in range(12))).score == 1.0
+    tags = "p pre blockquote h5 h6 address cite em section".split()
+    lost = "".join(
+        f"<div class='card'><h3><a href='/p/{i}'>Lamp {i}</a></h3>"
+        f"<{tag}>Said {i} in a place of its own</{tag}></div>"
+        for i, tag in enumerate(tags)
+    )
+    assert best(lost).score < 0.9
+
+
+def test_the_explanation_compares_the_lists(page_of: Any) -> None:
+    links = "".join(f"<li><a href='/m/{i}'>Entry {i}</a></li>" for i in range(9))
+    body = f"<nav><ul>{links}</ul></nav>" + "".join(card(i) for i in range(12))
+    found = find_suggestions(page_of(body)).suggestions
+    lines = explain(found)
+    assert lines[0].startswith("1. list: fields ")
+    assert len(found) == 1 or any("margin, menu or footer" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("<p class='star-rating {word}'></p>", "Three"),
+        ("<span class='stars' aria-label='Rated {i} out of 5'></span>", "Rated 3 out of 5"),
+    ],
+)
+def test_ratings_that_are_only_names_are_found(
+    cell: str, value: str, best: Best, rows: Rows, page_of: Any
+) -> None:
+    words = "Zero One Two Three Four Five".split()
+    body = "".join(
+        f"<li class='book'><h3>Book {i}</h3>{cell.format(i=i % 5 + 1, word=words[i % 5 + 1])}</li>"
+        for i in range(10)
+    )
+    assert value in rows(best(body), page_of(body))[2].values()
+
+
+def test_regular_and_special_prices_are_one_field(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "".join(
+        f"<li class='p'><h3>Thing {i}</h3>"
+        + (f"<p class='sale'><b class='now'>€{i}.10</b></p>" if i % 3 else f"<b class='usual'>€{i}.90</b>")
+        + "</li>"
+        for i in range(12)
+    )
+    items = rows(best(body), page_of(body))
+    assert [item["price"] for item in items[:3]] == ["€0.90", "€1.10", "€2.10"]
+
+
+def test_fragments_stay_where_they_tell_items_apart(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "<ul>" + "".join(f"<li><a href='all.html#f{i}'>function {i}</a></li>" for i in range(8))
+    assert rows(best(body), page_of(body))[3]["url"] == "https://site.example/all.html#f3"
+
+
+def test_a_text_that_starts_with_white_space_is_not_empty(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "".join(
+        f"<li class='e'><h3>Event {i}</h3><p class='when'>\n<img src='/c.png'>\nday {i} "
+        f"<a href='/r/{i}'>map {i}</a></p></li>"
+        for i in range(8)
+    )
+    items = rows(best(body), page_of(body))
+    assert "day 2" in items[2].values()
+    assert all(value for item in items for value in item.values())
+
+
+def test_a_sitemap_is_answered_with_the_rules_of_a_page_it_lists(page_of: Any) -> None:
+    pages = "".join(f"<url><loc>https://site.example/p/{i}</loc></url>" for i in range(5))
+    sitemap = page_of(
+        f"<?xml version='1.0'?><urlset>{pages}</urlset>",
+        url="https://site.example/sitemap.xml",
+        content_type="application/xml",
+    )
+
+    async def fetch(url: str) -> Page:
+        page: Page = page_of(
+            "<h1>Lamp</h1><dl><dt>Watt</dt><dd>5</dd><dt>Base</dt><dd>E27</dd></dl>", url=url
+        )
+        return page
+
+    found = asyncio.run(suggest(sitemap, fetch))
+    task = to_task(found[0], sitemap.url)
+    parse_task(task)
+    assert found[0].kind == "sitemap"
+    assert found[0].count == 5
+    assert task["sitemaps"] == ["https://site.example/sitemap.xml"]
+    assert task["entry_urls"] == ["https://site.example/p/2"]
+    assert {"title", "watt", "base"} <= task["selectors"]["fields"].keys()
+
+
+def test_rows_without_end_are_one_list(page_of: Any) -> None:
+    body = "<table><tr><th>Name</th><th>Value</th></tr>" + "<tr><td>a</td><td>b</td></tr>" * 60_000
+    found = find_suggestions(page_of(body + "</table>")).suggestions[0]
+    assert (found.kind, found.count) == ("table", 60_000)
