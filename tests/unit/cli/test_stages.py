@@ -10,7 +10,6 @@ from threading import Event
 
 import pytest
 
-from smartspider.cli.terminal import stages
 from smartspider.cli.terminal.stages import shown_stages
 from smartspider.cli.terminal.streams import set_verbosity
 
@@ -31,25 +30,24 @@ class Screen(io.StringIO):
         return super().write(text)
 
 
-def on_screen(monkeypatch: pytest.MonkeyPatch, patience_s: float = 0.0) -> Screen:
+def on_screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     """A terminal as standard error. Not a fixture: pytest sets standard error when the test itself begins."""
     made = Screen()
     monkeypatch.setattr(sys, "stderr", made)
-    monkeypatch.setattr(stages, "PATIENCE_S", patience_s)
     monkeypatch.setenv("TERM", "xterm")
     return made
 
 
 def will_draw() -> bool:
     """Report a stage; return True if it is drawn after a while."""
-    with shown_stages() as report:
+    with shown_stages(patience_s=60.0) as report:
         report("reading urls.txt")
         return any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
 
 
 def test_the_last_stage_is_drawn_on_a_terminal_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = on_screen(monkeypatch)
-    with shown_stages() as report:
+    with shown_stages(patience_s=0.0) as report:
         report("reading urls.txt")
         assert screen.drawn.wait(10)
     before = screen.getvalue()
@@ -58,7 +56,7 @@ def test_the_last_stage_is_drawn_on_a_terminal_and_gone_afterwards(monkeypatch: 
 
 
 def test_quick_work_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = on_screen(monkeypatch, patience_s=60.0)
+    screen = on_screen(monkeypatch)
     assert will_draw()
     assert screen.getvalue() == ""
 
@@ -68,11 +66,11 @@ def test_quiet_commands_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         set_verbosity(-1)
         return will_draw()
 
-    on_screen(monkeypatch, patience_s=60.0)
+    on_screen(monkeypatch)
     assert not copy_context().run(quiet)
 
 
 def test_pipes_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_screen(monkeypatch, patience_s=60.0)
+    on_screen(monkeypatch)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert not will_draw()

@@ -21,13 +21,13 @@ Report = Callable[[str], None]
 
 
 @contextmanager
-def shown_stages() -> Iterator[Report]:
+def shown_stages(patience_s: float = PATIENCE_S) -> Iterator[Report]:
     """Show the stage that was reported last, on a terminal; nothing elsewhere or in quiet mode."""
     if is_quiet() or not sys.stderr.isatty():
         yield lambda _text: None
         return
     display = _StageDisplay()
-    timer = Timer(PATIENCE_S, display.start)
+    timer = Timer(patience_s, display.start)
     timer.daemon = True
     timer.start()
     try:
