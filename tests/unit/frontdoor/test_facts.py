@@ -1,0 +1,131 @@
+"""Facts in the documents that could become stale: events, commands, limits, versions and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from smartspider import __version__
+from smartspider.backends.postgres import schema as postgres
+from smartspider.backends.redis import server_check
+from smartspider.backends.sqlite import database
+from smartspider.cli.commands import app
+from smartspider.cli.runs import progress
+from smartspider.cli.server import roles
+from smartspider.core import events
+from smartspider.core.requests import refusal
+from smartspider.core.workers import host_assignment
+from smartspider.engine import context
+from smartspider.fetch import http_repair
+from smartspider.fetch.charset import meta
+from smartspider.store.settle import left_out, recrawl
+from smartspider.taskfile.model.sections import Politeness
+from smartspider.telemetry import log_files
+from smartspider.wiring.processes import driver
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+
+
+def text_of(name: str) -> str:
+    """Return a document as one line."""
+    return " ".join((ROOT / name).read_text().split())
+
+
+def table_after(name: str, start: str) -> list[list[str]]:
+    """Return the cells of the first table after a text, without its head."""
+    section = (DOCS / name).read_text().partition(f"\n{start}")[2]
+    lines = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)[0].splitlines()
+    lines = [line for line in lines if not re.match(r"\|-|\| (reason|command) \|", line)]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_every_event_is_documented_with_its_level() -> None:
+    shown: dict[str, str] = {}
+    for line in re.findall(r"^\| (`[a-z]+\.[a-z]+`.*?) \| ([a-z, ]+) \|", _operations(), re.MULTILINE):
+        names, levels = re.findall(r"`(\S+)`", line[0]), line[1].split(", ")
+        shown |= dict(zip(names, levels * len(names) if len(levels) == 1 else levels, strict=False))
+    defined = {event.name: event.level for event in events.Event.__subclasses__()}
+    assert shown == defined
+
+
+def _operations() -> str:
+    return (DOCS / "operations.md").read_text().partition("\n## Logs\n")[2].partition("\n## ")[0]
+
+
+def test_the_overview_of_commands_names_exactly_the_commands() -> None:
+    shown: set[str] = set()
+    for link in re.findall(r"\[(`.*?)\]\(#", "".join(row[0] for row in table_after("cli.md", "| command"))):
+        group, _, first = (names := re.findall(r"`(.*?)`", link))[0].rpartition(" ")
+        shown |= {f"{group} {name.removeprefix(group).strip()}".strip() for name in (first, *names[1:])}
+    assert shown == set(_commands())
+
+
+def _commands() -> Iterator[str]:
+    top = click.Context(app)
+    for name in app.list_commands(top):
+        command = app.get_command(top, name)
+        if isinstance(command, click.Group):
+            yield from (f"{name} {inner}" for inner in command.list_commands(click.Context(command)))
+        else:
+            yield name
+
+
+def test_every_reason_to_leave_a_url_out_is_documented() -> None:
+    named = {name for row in table_after("cli.md", "### What a crawl leaves out") for name in _quoted(row[0])}
+    assert named == set(refusal.REFUSAL_CODES)
+
+
+def _quoted(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_defaults_and_versions_in_the_readme_are_those_of_the_code(name: str) -> None:
+    text, polite = text_of(name), Politeness()
+    assert f"SmartSpider/{__version__}" in text
+    assert re.search(rf"{polite.delay_s:g} (s|秒)", text)
+    assert re.search(rf"(at most|最多) {polite.per_host}\b", text)
+    assert re.search(rf"PostgreSQL ?\W{postgres.OLDEST_SERVER}\b", text)
+    assert re.search(rf"Redis ?\W{'.'.join(map(str, server_check.OLDEST))}\b", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("operations.md", f"those in flight are finished for up to {context.DRAIN_S:g} s"),
+        ("operations.md", f"stays locked for {database.LOCK_TIMEOUT_S:g} s"),
+        ("operations.md", f"rotated at {log_files.MAX_BYTES // 1_000_000} MB"),
+        ("operations.md", f"more than {recrawl.MAX_PAGE_BYTES // 1_000_000} MB of them"),
+        ("server.md", f"for up to {context.DRAIN_S:g} s"),
+        ("server.md", f"rotated at {log_files.MAX_BYTES // 1_000_000} MB"),
+        ("cli.md", f"for at most {context.DRAIN_S:g} seconds"),
+        ("cli.md", f"a plain line every {progress.LINE_S:g} seconds"),
+        ("cli.md", f"Of each reason a run stores up to {left_out.LINKS_KEPT:,} links"),
+        ("cluster.md", f"PostgreSQL | {postgres.OLDEST_SERVER} or newer"),
+        ("cluster.md", f"Redis | {'.'.join(map(str, server_check.OLDEST))} or newer"),
+        ("cluster.md", f"in flight for up to {roles.DRAIN_S:g} s"),
+        ("cluster.md", f"no keeper decides for {'two' if driver.STALE_S == 120 else driver.STALE_S} minutes"),
+        ("glossary.md", f"one of {host_assignment.PARTITIONS} groups of hosts"),
+        ("tasks.md", f"a header of more than {http_repair.MAX_HEAD_BYTES >> 10} KiB"),
+        ("tasks.md", f"in the first {meta.ALWAYS_SCANNED_BYTES:,} bytes"),
+    ],
+)
+def test_a_number_in_a_document_is_that_of_the_code(name: str, sentence: str) -> None:
+    assert sentence in text_of(f"docs/{name}")
+
+
+def test_the_options_with_a_range_show_it() -> None:
+    section = (DOCS / "cli.md").read_text()
+    for command, option in (("crawl", "workers"), ("dry-run", "limit")):
+        shown = app.get_command(click.Context(app), command)
+        assert shown is not None
+        (found,) = [each for each in shown.params if each.name == option]
+        assert isinstance(found.type, click.IntRange)
+        part = section.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+        (line,) = re.findall(rf"^\| `--{option} N` \|.*$", part, re.MULTILINE)
+        assert f"{found.type.min} to {found.type.max}" in line
