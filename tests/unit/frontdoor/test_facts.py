@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,15 +21,18 @@ from smartspider.core import events
 from smartspider.core.requests import refusal
 from smartspider.core.workers import host_assignment
 from smartspider.engine import context
+from smartspider.engine.retry_or_close import REACTIONS
 from smartspider.fetch import http_repair
 from smartspider.fetch.charset import meta
 from smartspider.store.settle import left_out, recrawl
 from smartspider.taskfile.model.sections import Politeness
+from smartspider.taskfile.schema import task_schema
 from smartspider.telemetry import log_files
 from smartspider.wiring.processes import driver
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
+TASKS = (DOCS / "tasks.md").read_text()
 
 
 def text_of(name: str) -> str:
@@ -129,3 +133,22 @@ def test_the_options_with_a_range_show_it() -> None:
         part = section.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
         (line,) = re.findall(rf"^\| `--{option} N` \|.*$", part, re.MULTILINE)
         assert f"{found.type.min} to {found.type.max}" in line
+
+
+def test_the_failures_said_to_be_retried_are_those() -> None:
+    (sentence,) = re.findall(r"^(.+) are retried according to `retry`; the others", TASKS, re.MULTILINE)
+    listed = {code for row in table_after("tasks.md", "| code | meaning |") for code in _quoted(row[0])}
+    retried = {kind.code for kind, reaction in REACTIONS.items() if reaction.ends is None}
+    assert set(_quoted(sentence)) == retried & listed
+    assert listed <= {kind.code for kind in REACTIONS}
+
+
+def test_the_keys_of_a_task_shown_are_its_keys_with_their_defaults() -> None:
+    properties = task_schema()["properties"]
+    shown = {_quoted(row[0])[0]: row[1] for row in table_after("tasks.md", "## Top level") if _quoted(row[0])}
+    not_built = set(_quoted(TASKS.partition("\n## Not built yet\n")[2]))
+    assert set(shown) <= set(properties)
+    assert set(properties) - set(shown) - not_built == {"$schema"}
+    for key, default in shown.items():
+        if default.isdigit() or default in ("true", "false"):
+            assert json.loads(default) == properties[key].get("default"), key
