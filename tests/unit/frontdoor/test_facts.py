@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from smartspider.cli.server import roles
 from smartspider.core import events
 from smartspider.core.requests import refusal
 from smartspider.core.workers import host_assignment
-from smartspider.engine import context
+from smartspider.engine import context, worker
 from smartspider.engine.retry_or_close import REACTIONS
 from smartspider.fetch import http_repair
 from smartspider.fetch.charset import meta
@@ -110,6 +111,7 @@ def test_the_defaults_and_versions_in_the_readme_are_those_of_the_code(name: str
         ("cli.md", f"for at most {context.DRAIN_S:g} seconds"),
         ("cli.md", f"a plain line every {progress.LINE_S:g} seconds"),
         ("cli.md", f"Of each reason a run stores up to {left_out.LINKS_KEPT:,} links"),
+        ("architecture.md", f"the verdicts of up to {worker.SETTLE_PAGES} pages"),
         ("cluster.md", f"PostgreSQL | {postgres.OLDEST_SERVER} or newer"),
         ("cluster.md", f"Redis | {'.'.join(map(str, server_check.OLDEST))} or newer"),
         ("cluster.md", f"in flight for up to {roles.DRAIN_S:g} s"),
@@ -152,3 +154,11 @@ def test_the_keys_of_a_task_shown_are_its_keys_with_their_defaults() -> None:
     for key, default in shown.items():
         if default.isdigit() or default in ("true", "false"):
             assert json.loads(default) == properties[key].get("default"), key
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_layers_shown_are_those_that_imports_are_checked_by(name: str) -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    layers = [layer.replace("smartspider.", "") for layer in contracts[0]["layers"]]
+    assert " → ".join(f"({layer})" if "|" in layer else layer for layer in layers) in text_of(name)
