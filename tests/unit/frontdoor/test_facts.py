@@ -23,7 +23,8 @@ from smartspider.core.requests import refusal
 from smartspider.core.workers import host_assignment
 from smartspider.engine import context, worker
 from smartspider.engine.retry_or_close import REACTIONS
-from smartspider.fetch import http_repair
+from smartspider.extract.links import sitemap
+from smartspider.fetch import http_repair, robots_file
 from smartspider.fetch.charset import meta
 from smartspider.store.settle import left_out, recrawl
 from smartspider.taskfile.model.sections import Politeness
@@ -118,6 +119,8 @@ def test_the_defaults_and_versions_in_the_readme_are_those_of_the_code(name: str
         ("cluster.md", f"no keeper decides for {'two' if driver.STALE_S == 120 else driver.STALE_S} minutes"),
         ("glossary.md", f"one of {host_assignment.PARTITIONS} groups of hosts"),
         ("tasks.md", f"a header of more than {http_repair.MAX_HEAD_BYTES >> 10} KiB"),
+        ("tasks.md", f"Crawl-delay of robots.txt (at most {robots_file.MAX_CRAWL_DELAY_S:g} s)"),
+        ("tasks.md", f"{'five' if sitemap.MAX_NESTING == 5 else sitemap.MAX_NESTING} levels deep"),
         ("tasks.md", f"in the first {meta.ALWAYS_SCANNED_BYTES:,} bytes"),
     ],
 )
