@@ -26,11 +26,14 @@ from smartspider.engine.retry_or_close import REACTIONS
 from smartspider.extract.links import sitemap
 from smartspider.fetch import http_repair, robots_file
 from smartspider.fetch.charset import meta
+from smartspider.interfaces import frontier_index
+from smartspider.keeper import duties
 from smartspider.store.settle import left_out, recrawl
 from smartspider.taskfile.model.sections import Politeness
 from smartspider.taskfile.schema import task_schema
 from smartspider.telemetry import log_files
 from smartspider.wiring.processes import driver
+from smartspider_testing.chaos.faults import FAULTS
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -117,6 +120,8 @@ def test_the_defaults_and_versions_in_the_readme_are_those_of_the_code(name: str
         ("cluster.md", f"Redis | {'.'.join(map(str, server_check.OLDEST))} or newer"),
         ("cluster.md", f"in flight for up to {roles.DRAIN_S:g} s"),
         ("cluster.md", f"no keeper decides for {'two' if driver.STALE_S == 120 else driver.STALE_S} minutes"),
+        ("failures.md", f"Redis serves for {frontier_index.LAPSE_S:g} s after its last renewal"),
+        ("failures.md", f"The term of a leader lasts {duties.TERM_S:g} s"),
         ("glossary.md", f"one of {host_assignment.PARTITIONS} groups of hosts"),
         ("tasks.md", f"a header of more than {http_repair.MAX_HEAD_BYTES >> 10} KiB"),
         ("tasks.md", f"Crawl-delay of robots.txt (at most {robots_file.MAX_CRAWL_DELAY_S:g} s)"),
@@ -165,3 +170,10 @@ def test_the_layers_shown_are_those_that_imports_are_checked_by(name: str) -> No
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
     layers = [layer.replace("smartspider.", "") for layer in contracts[0]["layers"]]
     assert " → ".join(f"({layer})" if "|" in layer else layer for layer in layers) in text_of(name)
+
+
+def test_every_fault_named_beside_a_failure_exists() -> None:
+    rows = table_after("failures.md", "| event | pause | fault |")
+    named = {name for row in rows for name in re.findall(r"`([\w-]+)`", row[-1])}
+    assert len(named) > 10
+    assert named <= {fault.name for fault in FAULTS}
