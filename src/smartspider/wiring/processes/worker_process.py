@@ -17,6 +17,8 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.backends.sqlite.database import FILE
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.logs import LEVELS
 from smartspider.engine.context import DRAIN_S, RENEW_S, WorkerOptions
 from smartspider.engine.outage import OutageRetry
@@ -55,6 +57,8 @@ def _command(data: Path, number: int) -> list[str]:
 
 async def run_single_run_worker(data: Path, run_id: int, number: int, shown_level: str | None) -> None:
     """Work on a run until it ends or this process is stopped."""
+    if not (data / FILE).exists():  # it would be created again
+        raise StoreUnavailable(f"the data folder {data} was removed", hint="run the same command again")
     settings = read_settings()
     redactor = build_redactor(settings)
     with open_folder(data, settings=settings) as folder:
