@@ -20,14 +20,23 @@ def completeness(tree: Tree, items: list[Element], candidates: list[CandidateFie
     spread = Counter(text for texts in shown for text in set(texts))
     total = kept = 0
     for index, texts in enumerate(shown):
-        values = [one.values[index] or "" for one in candidates if one.is_text]
-        taken = _plain("\n".join(values))
+        taken = _plain("\n".join(_taken(tree, one, index) for one in candidates))
         for text in texts:
             if len(items) > 2 and spread[text] > _CONSTANT * len(items):
                 continue
             total += len(text)
             kept += len(text) if text in taken else 0
     return round(kept / total, 2) if total else 1.0
+
+
+def _taken(tree: Tree, candidate: CandidateField, index: int) -> str:
+    """Return the text that a field takes from an item; that of a date or rating is in an attribute."""
+    if candidate.is_link or candidate.is_image or candidate.values[index] is None:
+        return ""
+    element = candidate.slot.elements.get(index)
+    return (
+        tree.text(element) if not candidate.is_text and element is not None else candidate.values[index] or ""
+    )
 
 
 def _texts(tree: Tree, item: Element) -> list[str]:
