@@ -40,12 +40,23 @@ async def check_next_pages(
         if suggestion.kind in {"page", "feed", "sitemap"}:
             checked.append(suggestion)
             continue
-        tried = [await _check(page, suggestion, one, fetched) for one in paginations]
-        found = [one for one in tried if one is not None]
-        best = next((one for one in found if one.state == "checked"), found[0] if found else None)
+        best = await _check_all(page, suggestion, paginations, fetched)
         pagination = best.pagination if best is not None and best.state == "checked" else None
         checked.append(msgspec.structs.replace(suggestion, pagination=pagination, next_page=best))
     return checked
+
+
+async def _check_all(
+    page: Page, suggestion: Suggestion, paginations: list[dict[str, Any]], fetched: _FetchedPages
+) -> NextPage | None:
+    """Return the first next page that continues the list, or else the likeliest one, if any."""
+    first = None
+    for pagination in paginations:
+        found = await _check(page, suggestion, pagination, fetched)
+        if found is not None and found.state == "checked":
+            return found
+        first = first or found
+    return first
 
 
 class _FetchedPages:

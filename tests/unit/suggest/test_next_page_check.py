@@ -153,6 +153,8 @@ def test_days_and_months_are_not_fetched(link: str, page_of: PageOf) -> None:
         '<div class="pager"><a href="/list/2">\u27e9</a></div>',
         '<a href="/list/2"><img alt="Next" src="n.png"></a>',
         '<p class="foot"><a href="/list/2">More</a></p>',
+        '<div class="pg"><b>1</b> <i>|</i> <a href="/list/2">2</a> <i>|</i> <a href="/list/3">3</a></div>',
+        '<p class="numbers">1 <a href="/list/2">2</a> <a href="/list/3">3</a></p>',
     ],
 )
 def test_pagers_of_numbers_arrows_and_images_are_read(pager: str, page_of: PageOf) -> None:

@@ -60,7 +60,6 @@ def test_what_only_looks_like_a_next_link_is_left_alone(link: str, likeliest_pag
         (["?a=1&p=1", "?a=1&p=2"], {"type": "page_param", "param": "p", "start": 1}),
         (["?start=20", "?start=40"], {"type": "offset", "param": "start", "size": 20}),
         (["?page=3", "?page=5"], {"type": "page_param", "param": "page", "start": 3, "step": 2}),
-        (["/a", "/b"], None),
     ],
 )
 def test_a_pager_of_numbers_gives_the_parameter(
@@ -94,3 +93,12 @@ def test_a_json_answer_tells_how_it_goes_on(
     body = f'{{"items": [{{"id": 1, "name": "a"}}, {{"id": 2, "name": "b"}}], {extra}}}'
     url = f"https://a.example/x{url}"
     assert likeliest_pagination(body, url=url, content_type="application/json") == pagination
+
+
+def test_a_pager_without_a_parameter_continues_after_the_current_number(
+    likeliest_pagination: Likeliest,
+) -> None:
+    found = likeliest_pagination(f'{LIST}<p id="pages">1 <a href="/a">2</a> <a href="/b">3</a></p>')
+    assert found is not None
+    assert found["language"] == "xpath"
+    assert "[@id='pages']" in found["selector"]

@@ -58,7 +58,7 @@ def test_several_header_rows_are_joined(best: Best, rows: Any, page_of: Any) -> 
     assert items[1] == {"name": "Land 2", "area_sq_mi": 21, "area_km": 22}
 
 
-def test_tables_with_the_same_headers_are_one_list(best: Best, rows: Any, page_of: Any) -> None:
+def test_tables_with_the_same_headers_are_one_list(best: Best) -> None:
     head = "<tr><th>Name</th><th>Length</th></tr>"
     other = "<table><tr><th>Key</th><th>Meaning</th></tr><tr><td>a</td><td>b</td></tr></table>"
     body = "".join(f"<h2>North {i}</h2><table>{head}{ROWS}</table>" for i in range(3)) + other

@@ -46,7 +46,7 @@ _OTHER_NEXT = re.compile(
     r"version|module)\b",
     re.IGNORECASE,
 )
-"""What else can be next."""
+"""Other things that can be next."""
 _TODAY = re.compile(r"today|this (?:week|month)|heute|aujourd'hui|hoy|oggi|hoje|今天|今日", re.IGNORECASE)
 _MOST_LINKS = 3000
 _LEAST = 2

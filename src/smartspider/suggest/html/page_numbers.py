@@ -11,7 +11,7 @@ from selectolax.lexbor import SelectolaxError
 
 from smartspider.core.requests.bodies import with_url_param
 from smartspider.core.requests.urls import canonical_url, normal_url
-from smartspider.suggest.html.class_names import is_utility
+from smartspider.suggest.html.class_names import is_stable, is_utility
 from smartspider.suggest.html.selector_names import name_selectors
 from smartspider.suggest.html.tree import Element, Tree
 
@@ -33,7 +33,7 @@ def by_numbers(tree: Tree, links: list[Element], url: str) -> list[dict[str, Any
     if after is None:
         return []
     exact, loose = _by_parameter(pages, current, url)
-    found = [exact, _by_current(tree, after, current), loose]
+    found = [exact, _by_current(tree, after, current), loose, _after_plain_number(after, str(current))]
     return [one for one in found if one is not None]
 
 
@@ -95,9 +95,22 @@ def _by_current(tree: Tree, after: Element, current: int) -> dict[str, Any] | No
             found = tree.find(css)
         except SelectolaxError:
             continue
-        if found and all(node.attributes.get("href") == after.attrs["href"] for node in found):
+        if found and found[0].attributes.get("href") == after.attrs["href"]:
             return {"type": "next_link", "selector": css}
     return None
+
+
+def _after_plain_number(after: Element, current: str) -> dict[str, Any] | None:
+    """Return the link after a number that is no element, as in `1 <a>2</a>`; CSS does not see such texts."""
+    pager = after.parent
+    if pager is None or not any(text.strip(" []()|\u00a0") == current for text in pager.own):
+        return None
+    name = next((name for name in pager.classes if is_stable(name)), None)
+    identity = pager.attrs.get("id", "")
+    place = f"[has-class('{name}')]" if name else f"[@id='{identity}']" if identity else ""
+    plain = "text()[number(translate(., '[]()|\u00a0', '')) > 0]"
+    selector = f"//{pager.tag}{place}/{plain}/following-sibling::a[1]"
+    return {"type": "next_link", "selector": selector, "language": "xpath"}
 
 
 def _after_current(tree: Tree, after: Element, current: str) -> Iterator[str]:
@@ -106,16 +119,23 @@ def _after_current(tree: Tree, after: Element, current: str) -> Iterator[str]:
     for _ in range(3):
         siblings = [] if member.parent is None else member.parent.children
         place = siblings.index(member) if member in siblings else 0
-        before = siblings[place - 1] if place else None
+        before = _nearest_text(tree, siblings[:place])
         if before is not None and tree.text(before, 20).strip(" []()\u00a0") == current:
+            beside = "+" if before is siblings[place - 1] else "~"
             for mark in _marks(before):
                 for pager in [*_places(member), ""]:
-                    yield f"{pager}{mark} + {tail}"
+                    yield f"{pager}{mark} {beside} {tail}"
             return
         if member.parent is None:
             return
         tail = f"{member.parent.tag} > {tail}" if member is not after else f"{member.parent.tag} > a"
         member = member.parent
+
+
+def _nearest_text(tree: Tree, siblings: list[Element]) -> Element | None:
+    """Return the nearest sibling that is more than a separator."""
+    texts = (one for one in reversed(siblings) if any(map(str.isalnum, tree.text(one, 20))))
+    return next(texts, None)
 
 
 def _marks(before: Element) -> Iterator[str]:
