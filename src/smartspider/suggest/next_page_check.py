@@ -42,7 +42,10 @@ async def check_next_pages(
             continue
         best = await _check_all(page, suggestion, paginations, fetched)
         pagination = best.pagination if best is not None and best.state == "checked" else None
-        checked.append(msgspec.structs.replace(suggestion, pagination=pagination, next_page=best))
+        domains = _added_domains(page, best) if pagination is not None else ()
+        checked.append(
+            msgspec.structs.replace(suggestion, pagination=pagination, next_page=best, domains=domains)
+        )
     return checked
 
 
@@ -153,8 +156,8 @@ def _next_url(extraction: Extraction) -> str | None:
 
 def _refusal(page: Page, url: str) -> str | None:
     """Return why a crawl of the page would not follow a URL; None if it would."""
-    host, own = urlsplit(url).hostname, urlsplit(page.url).hostname
-    if host != own:
+    host = urlsplit(url).hostname
+    if _site_of(url) != _site_of(page.url):
         return (
             f"it is on another host, out of the scope of the task; add {host} to scope.domains to follow it"
         )
@@ -164,6 +167,17 @@ def _refusal(page: Page, url: str) -> str | None:
         return None
     refusal = "the robots meta element of the page says nofollow, so a crawl follows none of its links"
     return refusal if is_nofollow else None
+
+
+def _site_of(url: str) -> str:
+    """Return the hostname of a URL without `www`."""
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
+def _added_domains(page: Page, following: NextPage | None) -> tuple[str, ...]:
+    """Return the domain of a site whose pages are on its name with and without `www`."""
+    is_same = following is None or urlsplit(following.url).hostname == urlsplit(page.url).hostname
+    return () if is_same else (_site_of(page.url),)
 
 
 def _fingerprint(item: Item) -> bytes:

@@ -63,6 +63,8 @@ class Suggestion(msgspec.Struct, frozen=True):
     """The likeliest next page; None if no link on the page looks like one."""
     sitemap: str | None = None
     """The sitemap that lists the pages."""
+    domains: tuple[str, ...] = ()
+    """The domains to add to the scope, so that the next page is in it."""
     entry: str | None = None
     """The URL to start from, if it is not the page itself."""
     completeness: float = 1.0
@@ -96,6 +98,8 @@ def to_task(suggestion: Suggestion, url: str) -> dict[str, Any]:
     task = make_task(suggestion.name, suggestion.entry or url, suggestion.items, fields)
     if suggestion.sitemap is not None:
         task["sitemaps"] = [suggestion.sitemap]
+    if suggestion.domains:
+        task["scope"] = {"domains": list(suggestion.domains)}
     if suggestion.pagination is not None:
         task["pagination"] = suggestion.pagination
     if suggestion.pipeline:

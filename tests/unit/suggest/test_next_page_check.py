@@ -11,7 +11,8 @@ import pytest
 from smartspider.core.errors import RobotsDisallowed, SmartSpiderError
 from smartspider.core.pages.page import Page
 from smartspider.suggest.suggest import suggest
-from smartspider.suggest.suggestion import Suggestion
+from smartspider.suggest.suggestion import Suggestion, to_task
+from smartspider.taskfile.load import parse_task
 
 PageOf = Callable[..., Page]
 URL = "https://site.example/list"
@@ -96,6 +97,15 @@ def test_a_next_page_on_another_host_is_refused_by_the_scope(page_of: PageOf) ->
     assert found.next_page.state == "refused"
     assert "scope.domains" in found.next_page.message
     assert site.fetched == []
+
+
+def test_a_next_page_on_the_www_name_of_the_site_extends_the_scope(page_of: PageOf) -> None:
+    site = Site(page_of, {"https://www.site.example/list?page=2": listed(6)})
+    found = site.first(listed(0, '<a rel="next" href="https://www.site.example/list?page=2">Next</a>'))
+    assert found.pagination is not None
+    task = to_task(found, URL)
+    parse_task(task)
+    assert task["scope"] == {"domains": ["site.example"]}
 
 
 def test_a_page_that_says_nofollow_has_no_next_page(page_of: PageOf) -> None:
