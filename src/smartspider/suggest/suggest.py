@@ -19,6 +19,7 @@ from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.next_page_check import FetchPage, check_next_pages
 from smartspider.suggest.page_record import page_records
 from smartspider.suggest.sitemap_pages import find_sample_page, is_sitemap, sitemap_suggestions
+from smartspider.suggest.spanned_tables import spanned_tables
 from smartspider.suggest.suggestion import Draft, Suggestion, task_name
 
 MAX_SUGGESTIONS = 6
@@ -83,6 +84,7 @@ def _drafts(document: Document) -> tuple[list[Draft], list[dict[str, Any]]]:
     tree = Tree(document.root)
     lists = element_lists(tree)
     content = max((one.features["content"] for one in lists if one.features["place"] > 0.5), default=0.0)
+    lists += spanned_tables(document, tree, lists)
     drafts = lists + script_lists(document, tree.all_text) + page_records(document, tree, content)
     return drafts, find_paginations(tree, url)
 

@@ -81,3 +81,16 @@ def test_a_cell_is_one_value_with_its_link_beside_it(best: Best, rows: Any, page
         "url": "https://site.example/f/1",
         "code": "001",
     }
+
+
+def test_cells_that_span_rows_are_repeated_in_each(best: Best, rows: Any, page_of: Any) -> None:
+    cells = "".join(
+        f"<tr><td rowspan=3>Land {i}</td><td>Town {i}a</td><td>{i}1</td></tr>"
+        f"<tr><td>Town {i}b</td><td>{i}2</td></tr><tr><td>Town {i}c</td><td>{i}3</td></tr>"
+        for i in range(1, 6)
+    )
+    head = "<tr><th>Land</th><th>Town</th><th>People</th></tr>"
+    body = f"<table>{head}{cells}</table>"
+    items = rows(best(body), page_of(body))
+    assert len(items) == 15
+    assert items[1] == {"land": "Land 1", "town": "Town 1b", "people": 12}

@@ -89,13 +89,13 @@ def _read(tree: Tree, table: Element, rows: list[Element]) -> HeadedTable | None
         and (row.parent is None or row.parent.tag not in {"thead", "tfoot"})
         and any(cell.tag == "td" for cell in row.children)
     ]
-    usual = Counter(len(row.children) for row in body).most_common(1)
-    names = names[: usual[0][0] if usual else 0]  # a header can span columns that no row has
-    if len(names) < 2:
-        return None
-    full = [row for row in body if len(row.children) == len(names)]
     has_spans = any(_span(cell, "rowspan") > 1 for row in body for cell in row.children)
-    if not full or 2 * len(full) < len(body) - sum(len(row.children) == 1 for row in body):
+    if not has_spans and body:
+        # A header can span columns that no row has.
+        names = names[: Counter(len(row.children) for row in body).most_common(1)[0][0]]
+    full = [row for row in body if len(row.children) == len(names)]
+    others = len(body) - sum(len(row.children) == 1 for row in body)
+    if len(names) < 2 or not full or (2 * len(full) < others and not has_spans):
         return None
     return HeadedTable(table, names, full, has_spans=has_spans)
 
