@@ -19,7 +19,7 @@ REFERENCE = FILE
 REFERENCE_TEXT = f'{{"{REFERENCE}":"'
 
 FileForm = Literal["object", "path"]
-"""What a row contains: the path, URL, digest, size and media type, or the path alone."""
+"""The value in a row: the path, URL, digest, size and media type, or the path alone."""
 
 
 class FilePlan(msgspec.Struct, frozen=True):

@@ -132,7 +132,7 @@ class FileContract(BackendContract):
         assert await backend.store.fsck() == []
 
     async def test_a_deleted_run_forgets_its_files(self, backend: Backend) -> None:
-        """What is stored about them goes with the run."""
+        """Their outcomes go with the run."""
         run = await begin(backend, file_at("a"))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         (lease,) = await take(backend, worker, run)
