@@ -40,9 +40,10 @@ def on_screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 def will_draw() -> bool:
     """Report a stage; return True if it is drawn after a while."""
+    before = set(threading.enumerate())  # a timer that was cancelled may still be ending
     with shown_stages(patience_s=60.0) as report:
         report("reading urls.txt")
-        return any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
+        return any(isinstance(thread, threading.Timer) for thread in set(threading.enumerate()) - before)
 
 
 def test_the_last_stage_is_drawn_on_a_terminal_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
