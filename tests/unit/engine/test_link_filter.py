@@ -297,9 +297,7 @@ NOFOLLOW = Refusal("nofollow", "the link says so")
         (Link("/marked", "default", refusal=NOFOLLOW), "http://h.example/marked", "nofollow"),
     ],
 )
-def test_every_refusal_is_reported_with_its_code_until_committed(
-    link: Link, url: str, code: str
-) -> None:
+def test_every_refusal_is_reported_with_its_code_until_committed(link: Link, url: str, code: str) -> None:
     links = filter_of(UrlScope(hosts=frozenset({"h.example"}), deny=("/denied",)), forbidden="/private")
     for _ in range(2):
         result = found(links, link, link)

@@ -176,9 +176,7 @@ def _no_capability(missing: Sequence[str]) -> Cause:
     if secrets:
         names = " and ".join(f"{VARIABLE}{name}" for name in secrets)
         what = f"no live worker has {names}, which the run needs for ${{{secrets[0]}}}"
-        return Cause(
-            "no_capable_worker", what, "set it in the environment of a worker and restart that one"
-        )
+        return Cause("no_capable_worker", what, "set it in the environment of a worker and restart that one")
     what = f"no live worker has the {' and '.join(missing)} transport that the run needs"
     return Cause("no_capable_worker", what, "install the transport on a machine and start a worker there")
 
