@@ -7,6 +7,8 @@ import re
 import msgspec
 
 from smartspider.core.errors import SettingInvalid
+from smartspider.interfaces.clock import Clock
+from smartspider.store.logs.store import LogStore
 
 _SIZE = re.compile(r"([0-9]{1,9}) ?(B|KB|MB|GB|TB)", re.IGNORECASE)
 _AGE = re.compile(r"([0-9]{1,6}) ?([hdw])")
@@ -16,6 +18,8 @@ _SECONDS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 FOREVER = ("", "forever")
 MIN_LOG_BYTES = 1_000_000
 MIN_EVENTS = 100
+LOGS_EVERY_S = 30.0
+"""Interval between two deletions of log lines."""
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -27,6 +31,14 @@ class Retention(msgspec.Struct, frozen=True):
     runs_per_task: int | None = None
     events_per_run: int = 10_000
     notification_age_s: float = 30 * 86_400.0
+
+
+async def trim_logs(logs: LogStore, clock: Clock, retention: Retention) -> None:
+    """Delete the oldest log lines beyond the size and age limits."""
+    if retention.log_bytes is not None:
+        await logs.trim(retention.log_bytes)
+    if retention.log_age_s is not None:
+        await logs.delete_before(clock.now() - retention.log_age_s)
 
 
 def parse_retention(logs: str | None, runs: str | None, events: str | None) -> Retention:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.dedup.url_filter import UrlFilter
-from smartspider.installation.retention import Retention
+from smartspider.installation.retention import LOGS_EVERY_S, Retention, trim_logs
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.services.dedup import drop_finished
@@ -21,15 +21,6 @@ from smartspider.store.notifications import NotificationStore
 from smartspider.store.runs.store import RunStore
 
 MINUTE_S = 60.0
-LOGS_EVERY_S = 30.0
-
-
-async def trim_logs(logs: LogStore, clock: Clock, retention: Retention) -> None:
-    """Delete the oldest log lines beyond the size and age limits."""
-    if retention.log_bytes is not None:
-        await logs.trim(retention.log_bytes)
-    if retention.log_age_s is not None:
-        await logs.delete_before(clock.now() - retention.log_age_s)
 
 
 class TrimLogs:

@@ -13,8 +13,8 @@ from smartspider.core.errors import SmartSpiderError
 from smartspider.core.events import Event
 from smartspider.core.redaction import Redactor
 from smartspider.installation.data_folder import DataFolder
+from smartspider.installation.retention import LOGS_EVERY_S, trim_logs
 from smartspider.interfaces.event_bus import Subscriber
-from smartspider.keeper.retention import LOGS_EVERY_S, trim_logs
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 
 STORED_LEVEL = "info"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from smartspider.cli.results.options import (
     check_stdout_free,
@@ -18,6 +17,9 @@ from smartspider.cli.results.options import (
 )
 from smartspider.cli.terminal.output import json_option, print_line, print_message
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 DEMO_ROWS = 8
 DEMO_COLUMNS = 6
 SUMMARY = "Print a summary as one JSON object."
@@ -25,6 +27,8 @@ SUMMARY = "Print a summary as one JSON object."
 
 def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Let the shell complete file names; there is nothing to complete of a URL."""
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -78,8 +82,7 @@ def crawl(
     first rows, ask, and crawl it.
     """
     from smartspider.cli.crawl.crawl_task import CrawlOptions, crawl_task
-    from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url, is_page
-    from smartspider.cli.tasks.loading import load_task_file, url_hint
+    from smartspider.cli.tasks.loading import is_url, load_task_file, url_hint
     from smartspider.core.errors import NotFound, RequestInvalid
 
     check_stdout_free(outputs, as_json=as_json)
@@ -90,7 +93,9 @@ def crawl(
         only_changes=only_changes,
         as_json=as_json,
     )
-    if is_page(target):
+    if is_url(target):
+        from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url
+
         return crawl_url(target, options, UrlOptions(settings, save, yes))
     if hint := url_hint(target):
         raise NotFound(f"there is no file {target}", hint=hint)

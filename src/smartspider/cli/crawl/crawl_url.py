@@ -41,11 +41,6 @@ class UrlOptions(msgspec.Struct, frozen=True):
     yes: bool = False
 
 
-def is_page(target: str) -> bool:
-    """Return True if the argument of `crawl` is a URL."""
-    return target.lower().startswith(("http://", "https://"))
-
-
 def crawl_url(url: str, options: CrawlOptions, about: UrlOptions) -> int:
     """Crawl a page with the task suggested for it, or resume the unfinished run of that task."""
     check_outputs(options.outputs, options.output_options)

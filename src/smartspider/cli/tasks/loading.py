@@ -24,6 +24,11 @@ def load_task_file(path: Path, settings: Sequence[str] = ()) -> Task:
         return load_task(path, settings, report)
 
 
+def is_url(target: str) -> bool:
+    """Return True if an argument is a URL, not a task file."""
+    return target.lower().startswith(("http://", "https://"))
+
+
 def url_hint(target: str) -> str:
     """Return a hint if an argument that is no task file may be a URL without a scheme, else an empty text."""
     host = target.partition("/")[0]
