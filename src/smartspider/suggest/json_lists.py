@@ -137,7 +137,7 @@ def _score(expr: str, rows: list[dict[str, Any]], fields: dict[tuple[str, ...], 
     words = {word for part in re.split(r"[.\[\]\"]+", expr) for word in split_words(part)}
     place = 0.25 if words & SITE_KEYS else 1.0
     depth = expr.count("[]")
-    return float(worth**0.9 * math.log2(1 + min(len(rows), 200)) * place * 0.7**depth)
+    return float(worth**0.9 * math.log2(1 + min(len(rows), 200)) * place * 0.6**depth)
 
 
 def _brief(value: Any) -> str:

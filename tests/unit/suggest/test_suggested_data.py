@@ -40,6 +40,23 @@ def test_lists_in_lists_are_put_together() -> None:
     assert (found.expr, found.size) == ("sections[].goods[]", 8)
 
 
+def test_things_come_before_the_lists_that_each_of_them_has() -> None:
+    def paper(i: int, n: int) -> dict[str, Any]:
+        about = {"id": i * 10 + n, "by": f"J{i}{n}", "title": f"Opinion {i}.{n}", "file": f"/f/{i}-{n}.pdf"}
+        return about | {"kind": "ab"[n], "pages": i + n, "size": i * n}
+
+    cases = [
+        {
+            "caption": f"Case {i}",
+            "court": f"Court {i % 3}",
+            "decided": f"2025-12-{i + 10}",
+            "papers": [paper(i, 0), paper(i, 1)],
+        }
+        for i in range(9)
+    ]
+    assert json_lists({"cases": cases})[0].expr == "cases"
+
+
 def test_an_object_of_objects_by_id_is_a_list() -> None:
     found = json_lists({"entities": {f"p{i}": thing for i, thing in enumerate(THINGS)}})[0]
     assert (found.expr, found.size) == ("entities.*", 8)
