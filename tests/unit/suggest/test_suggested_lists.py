@@ -73,6 +73,53 @@ def test_items_come_before_the_links_in_them(best: Best) -> None:
     assert best(body).items == ".case"
 
 
+def test_rows_of_deleted_posts_stay_if_no_rule_leaves_them_out(best: Best) -> None:
+    def entry(i: int) -> str:
+        votes = "" if i in {5, 9} else f"<b>{i}</b>"
+        title = "(removed)" if i in {3, 9} else f"<a href='/t/{i}'>A question about lamp {i}</a>"
+        return (
+            f"<div class='entry'><div class='votes'>{votes}</div><div class='title'>{title}</div>"
+            f"<div class='by'>writer{i}</div></div>"
+        )
+
+    found = best("".join(map(entry, range(1, 15))))
+    assert (found.items, found.count) == (".entry", 14)
+
+
+def test_items_come_before_groups_whose_items_look_different(best: Best) -> None:
+    def film(i: int) -> str:
+        return (
+            f"<article class='hit hit-film'><img src='/i/{i}.jpg'><h3><a href='/f/{i}'>Film {i}</a></h3>"
+            f"<i class='year'>(19{i + 10})</i><p class='origin'>Drama {i}</p><p>By N{i}</p></article>"
+        )
+
+    def person(i: int) -> str:
+        return (
+            f"<article class='hit hit-person'><img src='/i/{i}.jpg'><h3><a href='/n/{i}'>Person {i}</a></h3>"
+            f"<p class='job'>Actor {i}</p></article>"
+        )
+
+    body = "".join(
+        f"<section class='box'><h2>{title}</h2>{''.join(hit(first + i) for i in range(7))}</section>"
+        for title, hit, first in (
+            ("Films", film, 0), ("Series", film, 10), ("Actors", person, 20), ("Users", person, 30)
+        )
+    )  # fmt: skip
+    assert str(best(f"<main>{body}</main>").items).startswith("article.hit")
+
+
+def test_entries_of_several_kinds_are_one_list(best: Best) -> None:
+    def entry(i: int) -> str:
+        kind = "class" if i % 4 == 0 else "function"
+        note = f"<p class='note'>Since {i}</p>" if kind == "function" else ""
+        return (
+            f"<dl class='api {kind}'><dt><code>name{i}</code><a href='#n{i}'>#</a></dt>"
+            f"<dd><p>Returns the value number {i}.</p>{note}</dd></dl>"
+        )
+
+    assert best(f"<main>{''.join(map(entry, range(1, 25)))}</main>").count == 24
+
+
 def test_a_menu_with_more_entries_comes_after_the_list(best: Best) -> None:
     entries = "".join(f"<li><a href='/c/{i}'>Category {i}</a></li>" for i in range(60))
     body = f"<h1>Lamps</h1><ul class='leftnav'>{entries}</ul>" + "".join(card(i) for i in range(6))

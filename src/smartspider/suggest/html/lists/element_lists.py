@@ -16,6 +16,7 @@ from smartspider.suggest.html.lists.list_analysis import (
     ListAnalysis,
     analyze,
     demote_groups,
+    demote_kinds,
     demote_parts,
     is_same_list,
     refine,
@@ -39,6 +40,7 @@ def element_lists(tree: Tree) -> list[Draft]:
     analyses = [refine(tree, analysis) for analysis in analyses[:_REFINED]] + analyses[_REFINED:]
     demote_groups(tree, analyses)
     demote_parts(tree, analyses)
+    demote_kinds(analyses)
     analyses.sort(key=lambda analysis: -analysis.score)
     writer = _DraftWriter(tree)
     drafts: list[Draft] = []
@@ -63,7 +65,14 @@ class _DraftWriter:
         self._selectors = ItemSelectors(tree)
 
     def write(self, analysis: ListAnalysis) -> Draft | None:
-        """Return the draft of a list; None if no rule selects exactly its items."""
+        """Return the draft of a list; None if no rule selects exactly its items.
+
+        Where no rule leaves out the outliers, they stay in.
+        """
+        draft = self._draft(analysis)
+        return self._draft(analysis.whole) if draft is None and analysis.whole is not None else draft
+
+    def _draft(self, analysis: ListAnalysis) -> Draft | None:
         items, rules = self._span_rules(analysis) if analysis.is_span else self._css_rules(analysis)
         if items is None or not rules:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 
 from smartspider.suggest.html.class_names import is_stable, split_words
 from smartspider.suggest.html.fields.candidate_field import CandidateField
@@ -28,6 +28,9 @@ _LEAST_LABELS = 8
 _LONGEST_LABEL = 40
 _TURNS = frozenset(("alt", "odd", "even", "alternate", "alternating"))
 """Words for every second row."""
+_LEAST_OF_ALL = 0.8
+"""The score of a list of several kinds, compared with that of one kind, that is enough to come first."""
+_COMPARED = 200
 _GROUP_PENALTY = 0.25
 _PART_PENALTY = 0.6
 
@@ -35,7 +38,7 @@ _PART_PENALTY = 0.6
 class ListAnalysis:
     """A group of elements, its fields and its features."""
 
-    __slots__ = ("candidates", "features", "group", "penalty", "slots")
+    __slots__ = ("candidates", "features", "group", "penalty", "slots", "whole")
 
     def __init__(
         self,
@@ -49,6 +52,8 @@ class ListAnalysis:
         self.candidates = candidates
         self.features = features
         self.penalty = 1.0
+        self.whole: ListAnalysis | None = None
+        """The list with the outliers that were dropped from this one."""
 
     @property
     def is_span(self) -> bool:
@@ -120,7 +125,10 @@ def refine(tree: Tree, analysis: ListAnalysis) -> ListAnalysis:
     if len(kept) == len(items) or len(kept) < 2:
         return analysis
     better = analyze(tree, ElementGroup(kept, analysis.group.place))
-    return better if better is not None and better.score > analysis.score else analysis
+    if better is None or better.score <= analysis.score:
+        return analysis
+    better.whole = analysis
+    return better
 
 
 def is_same_list(analysis: ListAnalysis, other: ListAnalysis) -> bool:
@@ -153,7 +161,7 @@ def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 continue
             if share_inside(inner.group, outer.group) < 0.9 or not _is_made_of(tree, outer, inner):
                 continue
-            if not _is_alike(inner.group.sample):
+            if not _is_alike(inner.group.sample) and not _is_alike_inside(outer.group, inner.group):
                 continue
             own = sum(
                 field_weight(field)
@@ -161,9 +169,30 @@ def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 if not _is_inside(field.slot.example, inner.group.items)
             )
             worth = sum(field_weight(field) for field in inner.candidates if field.coverage >= _USUAL)
-            most = own + worth * len(inner.group.items) / len(outer.group.items)
+            most = own + inner.worth * len(inner.group.items) / len(outer.group.items)
             if own <= _TITLE and own < worth and worth >= _RECORD and outer.worth <= 1.3 * most:
                 outer.penalty = min(outer.penalty, _GROUP_PENALTY)
+
+
+def demote_kinds(analyses: list[ListAnalysis]) -> None:
+    """Rank a list of several kinds of items above one of its kinds: functions and classes, news and videos.
+
+    All items are siblings with a common class name; what has fewer fields in common scores too low.
+    """
+    wholes = [one for one in analyses if not one.is_span and _are_named_siblings(one.group.items)]
+    for whole in wholes:
+        for kind in analyses:
+            if (
+                len(kind.group.items) < len(whole.group.items)
+                and kind.score > whole.score >= _LEAST_OF_ALL * kind.score
+                and share_inside(kind.group, whole.group) == 1
+            ):
+                kind.penalty *= 0.99 * whole.score / kind.score
+
+
+def _are_named_siblings(items: list[Element]) -> bool:
+    parent, names = items[0].parent, set(filter(is_stable, items[0].classes))
+    return bool(names) and all(item.parent is parent and not names.isdisjoint(item.classes) for item in items)
 
 
 def demote_parts(tree: Tree, analyses: list[ListAnalysis]) -> None:
@@ -208,11 +237,27 @@ def _is_made_of(tree: Tree, outer: ListAnalysis, inner: ListAnalysis) -> bool:
 
 def _is_alike(items: list[Element]) -> bool:
     """Return True if most elements have the same class names: parts of one item have different ones."""
+    return _most_alike(items) >= 0.8 * len(items)
+
+
+def _is_alike_inside(outer: ElementGroup, inner: ElementGroup) -> bool:
+    """Return True if most items look like the others in the same group, as films and people found do."""
+    starts = [item.order for item in outer.items]
+    groups: dict[int, list[Element]] = defaultdict(list)
+    for item in inner.items[:_COMPARED]:
+        groups[bisect_right(starts, item.order)].append(item)
+    several = [items for items in groups.values() if len(items) > 2]
+    count = sum(map(len, several))
+    return 2 * len(several) > len(groups) and sum(map(_most_alike, several)) >= 0.8 * count
+
+
+def _most_alike(items: list[Element]) -> int:
+    """Return the number of elements with the most common class names."""
     looks = Counter(
         frozenset(word for name in item.classes if is_stable(name) for word in split_words(name)) - _TURNS
         for item in items
     )
-    return looks.most_common(1)[0][1] >= 0.8 * len(items)
+    return looks.most_common(1)[0][1]
 
 
 def _is_inside(element: Element, items: list[Element]) -> bool:
