@@ -14,7 +14,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "smartspider.cli.crawl.suggest:suggest",
         "Detect the list on a page and write a task for it.",
     ),
-    "crawl": ("smartspider.cli.crawl.crawl:crawl", "Crawl a task in this process; run again to resume."),
+    "crawl": (
+        "smartspider.cli.crawl.crawl:crawl",
+        "Crawl a task or a URL in this process; run again to resume.",
+    ),
     "validate": ("smartspider.cli.tasks.files:validate", "Check a task file."),
     "schema": ("smartspider.cli.tasks.files:schema", "Print the JSON Schema of task files."),
     "dry-run": (

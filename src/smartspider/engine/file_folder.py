@@ -6,6 +6,7 @@ import hashlib
 import mimetypes
 import os
 import re
+import stat
 from pathlib import Path, PurePosixPath
 from tempfile import mkstemp
 from urllib.parse import unquote, urlsplit
@@ -19,6 +20,8 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 _EXTENSION = re.compile(r"[A-Za-z0-9]{1,8}")
 _PLACEHOLDER = re.compile(r"\{(sha256|name|ext|host)\}")
 _LONGEST_NAME = 100
+_NAME_BYTES = 220
+"""Longest name of a file or folder; file systems take 255 bytes, and a digest may be added."""
 _COMMON = {
     "image/avif": "avif",
     "image/jpeg": "jpg",
@@ -62,7 +65,8 @@ def file_name(page: Page, template: str, digest: str) -> str:
         "ext": extension_of(page, path.suffix),
         "host": _safe(host_of(page.url)),
     }
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+    filled = _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+    return "/".join(_shortened(part) for part in filled.split("/"))
 
 
 def extension_of(page: Page, suffix: str) -> str:
@@ -78,6 +82,15 @@ def extension_of(page: Page, suffix: str) -> str:
 def _safe(text: str) -> str:
     """Return a text that is a file name anywhere: letters, digits, `_`, `-` and inner dots."""
     return _UNSAFE.sub("_", text)[:_LONGEST_NAME].strip("._")
+
+
+def _shortened(name: str) -> str:
+    """Return a name of at most `_NAME_BYTES` bytes, its extension kept."""
+    if len(name.encode()) <= _NAME_BYTES:
+        return name
+    path = PurePosixPath(name)
+    room = _NAME_BYTES - len(path.suffix.encode())
+    return path.stem.encode()[:room].decode(errors="ignore") + path.suffix
 
 
 def _write(path: Path, body: bytes, digest: str) -> Path:
@@ -104,5 +117,7 @@ def _link(temporary: Path, target: Path, body: bytes) -> bool:
     try:
         target.hardlink_to(temporary)
     except FileExistsError:
-        return target.stat().st_size == len(body) and target.read_bytes() == body
+        found = target.lstat()
+        is_file = stat.S_ISREG(found.st_mode) and found.st_size == len(body)
+        return is_file and target.read_bytes() == body
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +109,10 @@ def _read(path: str, entry: EntryFile, folder: Path, report: Report) -> UrlList:
 
 def _bytes_of(entry: EntryFile, folder: Path) -> bytes:
     if entry.file != STDIN:
-        return (folder / entry.file).read_bytes()
+        path = folder / entry.file
+        if "\0" in entry.file or (path.exists() and not path.is_file()):
+            raise OSError(errno.EINVAL, "it is not a regular file; '-' reads standard input")
+        return path.read_bytes()
     return b"" if sys.stdin is None else sys.stdin.buffer.read()
 
 

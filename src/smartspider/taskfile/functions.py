@@ -34,9 +34,10 @@ def identify_functions(document: object, folder: Path) -> object:
             continue
         try:
             digests[reference.file] = hashlib.sha256((folder / reference.file).read_bytes()).hexdigest()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             hint = "relative paths start in the folder of the task file"
-            problems.append(Problem(path, f"{reference.file} cannot be read: {error.strerror}", hint))
+            reason = getattr(error, "strerror", None) or error
+            problems.append(Problem(path, f"{reference.file!r} cannot be read: {reason}", hint))
     if problems:
         raise task_invalid(problems)
     if not digests:

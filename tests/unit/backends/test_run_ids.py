@@ -63,7 +63,7 @@ async def test_a_folder_copied_from_elsewhere_raises_the_ids_of_all(home: Path, 
     assert await begin(home / "other") == 7
 
 
-@pytest.mark.parametrize("text", [b"", b"garbage", b"-3", b"\xff\x00"])
+@pytest.mark.parametrize("text", [b"", b"garbage", b"-3", b"\xff\x00", b"9" * 20, b"9223372036854775806"])
 async def test_a_lost_or_damaged_counter_is_made_again_from_the_folders(home: Path, text: bytes) -> None:
     assert [await begin(home / name) for name in ("a", "b")] == [1, 2]
     (home / COUNTER).write_bytes(text)

@@ -91,3 +91,22 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "files").write_text("in the way")
     with pytest.raises(StoreUnavailable, match="cannot be written"):
         put(tmp_path, page())
+
+
+@pytest.mark.parametrize(
+    "name", ["{name}.{ext}", "{name}{name}{name}.{ext}", "{host}/{name}-{name}-{name}.{ext}"]
+)
+def test_a_long_name_is_cut_to_what_file_systems_take(tmp_path: Path, name: str) -> None:
+    long = page(f"https://h.example/{'漢' * 100}.png", b"one")
+    first = put(tmp_path, long, name)
+    second = put(tmp_path, page(long.url, b"two"), name)
+    assert first != second
+    assert all(path.endswith(".png") for path in (first, second))
+    assert [(tmp_path / path).read_bytes() for path in (first, second)] == [b"one", b"two"]
+
+
+def test_a_link_to_another_file_is_not_taken_for_the_file(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "elsewhere").write_bytes(b"x")
+    (tmp_path / "files" / "a.png").symlink_to(tmp_path / "elsewhere")
+    assert put(tmp_path, page(), "{name}.{ext}") == f"files/a-{hashlib.sha256(b'x').hexdigest()[:16]}.png"

@@ -130,6 +130,8 @@ def test_a_list_with_thousands_of_mistakes_is_reported_in_part(tmp_path: Path) -
     [
         ({"file": "none.txt"}, "entry_urls[0].file", "there is no file none.txt"),
         ({"file": "."}, "entry_urls[0].file", ". cannot be read"),
+        ({"file": "/dev/zero"}, "entry_urls[0].file", "not a regular file"),
+        ({"file": "u\0.txt"}, "entry_urls[0].file", "not a regular file"),
         ({"file": "urls.csv", "column": "link"}, "entry_urls[0]", "urls.csv, line 1: there is no column"),
         ({"file": "urls.csv", "column": "url", "meta": {"a": "{skuu}"}}, "entry_urls[0].meta", "no column"),
         ({"file": "urls.csv", "column": "url", "page": "x"}, "entry_urls[0].page", "there is no page type"),

@@ -17,6 +17,8 @@ COUNTER = "last-run-id"
 LOCK_S = 30.0
 """Time to wait for a process that creates a run; without the lock, the ids in the folders decide."""
 _DIGITS = 20
+_HIGHEST = 2**40
+"""Greater ids were never given: such a counter is damaged."""
 
 
 class SharedRunIds:
@@ -83,6 +85,6 @@ def _read(handle: int) -> int:
     """Return the last id in the counter; 0 if there is none."""
     with contextlib.suppress(OSError):
         text = os.pread(handle, _DIGITS, 0).strip()
-        if text.isdigit():
+        if text.isdigit() and int(text) <= _HIGHEST:
             return int(text)
     return 0

@@ -156,7 +156,10 @@ def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
     kept, absent = ([str(path) for path in files if path.exists() is there] for there in (True, False))
     notes = [f"{join_names(kept)} was not overwritten: the run failed without rows"] if kept else []
     notes += [f"{join_names(absent)} was not written: the run failed without rows"] if absent else []
-    if run.state == "completed" and run.counters.done:
+    if run.counters.rejected:
+        rejected = count(run.counters.rejected, "item")
+        notes.append(f"all rows were rejected ({rejected}); `smartspider results rejects` shows why")
+    elif run.state == "completed" and run.counters.done:
         notes.append("no items were found; `smartspider dry-run TASK` shows what the rules match")
     return notes
 

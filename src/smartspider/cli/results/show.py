@@ -23,6 +23,7 @@ class RowList(msgspec.Struct, frozen=True):
 
     run: RunView
     rows: list[ResultView]
+    limit: int
     is_filtered: bool
 
 
@@ -32,8 +33,10 @@ def _print_rows(found: RowList) -> None:
     rows = [msgspec.json.decode(one.data) for one in found.rows]
     if rows:
         print_table(rows, list(dict.fromkeys(name for row in rows for name in row)))
-    shown = f"{count(len(rows), 'row')} {'matched, ' if found.is_filtered else ''}"
-    print_message(f"{shown}of {found.run.items} in run {found.run.run_id}")
+    shown = count(len(rows), "row")
+    if found.is_filtered:
+        shown = f"{'at least ' if len(rows) == found.limit else ''}{shown} matched,"
+    print_message(f"{shown} of {found.run.items} in run {found.run.run_id}")
 
 
 @click.command()
@@ -61,6 +64,6 @@ def show(run_id: str | None, task: str | None, limit: int, target: Target, **cho
 
         run = await find_run(operations, run_id, task)
         rows = await collect(partial(operations.list_results, run_id=run.run_id, **choice), limit)
-        return RowList(run, rows, is_filtered=bool(choice["where"]))
+        return RowList(run, rows, limit, is_filtered=bool(choice["where"]))
 
     return target.run_at(run_id, find, task=task)

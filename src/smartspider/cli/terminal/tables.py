@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from smartspider.cli.terminal.streams import is_quiet
 from smartspider.outputs.cells import to_json, to_text
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ _CELL_CHARS = 200
 def print_table(
     rows: Iterable[dict[str, Any]], columns: Sequence[str], title: str = "", *, to_stderr: bool = False
 ) -> None:
-    """Print rows as a table, or one below the other if the terminal is too narrow for a table."""
+    """Print rows as a table, or one below the other if the terminal is too narrow for a table.
+
+    Nothing is printed to standard error if the command is quiet.
+    """
+    if to_stderr and is_quiet():
+        return
     from rich.console import Console
 
     console = Console(stderr=to_stderr)
