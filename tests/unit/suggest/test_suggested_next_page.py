@@ -69,6 +69,13 @@ def test_a_pager_of_numbers_gives_the_parameter(
     assert likeliest_pagination(f"{LIST}<p>1 {pager}</p>") == pagination
 
 
+@pytest.mark.parametrize("text", ["<span class='sr'>Page </span>{}", "Seite {}", "第{}页", "{}ページ"])
+def test_a_pager_may_say_page_before_or_after_its_numbers(text: str, likeliest_pagination: Likeliest) -> None:
+    pager = "".join(f'<a href="?page={number}">{text.format(number)}</a>' for number in (2, 3))
+    found = likeliest_pagination(f"{LIST}<p>1 {pager}</p>")
+    assert found == {"type": "page_param", "param": "page", "start": 2}
+
+
 @pytest.mark.parametrize(
     ("extra", "url", "pagination"),
     [

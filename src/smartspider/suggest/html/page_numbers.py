@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,12 @@ from smartspider.suggest.html.selector_names import name_selectors
 from smartspider.suggest.html.tree import Element, Tree
 
 _MOST_PAGES = 100_000
+_PAGE_WORDS = re.compile(
+    r"^(?:current page|page courante|page|página|pagina|seite|sida|side|sivu|strona|stránka|oldal|sayfa|"
+    r"страница|сторінка|第)\s*(?=\d)|(?<=\d)\s*(?:页|頁|ページ)$",
+    re.IGNORECASE,
+)
+"""Words around the number of a page, often for screen readers only."""
 _CURRENT_TAGS = frozenset(("strong", "b", "span", "em", "font", "li", "a", "td", "u", "i", "p", "div"))
 
 
@@ -23,7 +30,7 @@ def by_numbers(tree: Tree, links: list[Element], url: str) -> list[dict[str, Any
     """Return paginations for a pager of numbers: by its parameter, or by the link after the current page."""
     pages: dict[int, Element] = {}
     for link in links:
-        number = _number(tree.text(link, 12))
+        number = _number(tree.text(link, 24))
         if number is not None:
             pages.setdefault(number, link)
     if not pages:
@@ -38,7 +45,7 @@ def by_numbers(tree: Tree, links: list[Element], url: str) -> list[dict[str, Any
 
 
 def _number(text: str) -> int | None:
-    text = text.strip(" []()\u00a0")
+    text = _PAGE_WORDS.sub("", text.strip(" []()\u00a0"))
     is_number = text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 7
     return int(text) if is_number and int(text) < _MOST_PAGES else None
 
