@@ -47,6 +47,14 @@ GENERIC_WORDS = frozenset(
 )
 """Words in class names that do not describe a value."""
 
+STATUS_WORDS = frozenset(
+    (
+        "author availability available category city condition court date delivery department instock "
+        "location published region status stock time type"
+    ).split()
+)
+"""Words in class names of values that can be the same in all items of a page."""
+
 NAVIGATION_WORDS = frozenset(
     (
         "breadcrumb breadcrumbs calendar carousel consent cookie cookies copyright crumb crumbs facet "

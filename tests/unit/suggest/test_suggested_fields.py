@@ -26,6 +26,14 @@ def test_what_is_the_same_in_every_item_is_no_field(best: Best) -> None:
     assert list(fields_of(found)) == ["title"]
 
 
+def test_a_status_that_is_the_same_in_every_item_is_a_field(best: Best) -> None:
+    card = (
+        '<div class="card"><h2>{name} {i}</h2><p class="stock-label">Stock:</p>'
+        '<p class="stock">In stock</p><p class="date">7/12</p><em class="badge">New</em></div>'
+    )
+    assert list(fields_of(best(cards(card)))) == ["title", "stock", "date"]
+
+
 def test_a_number_of_a_table_may_be_the_same_in_every_row(best: Best) -> None:
     head = "<table><thead><tr><th>Club</th><th>Played</th></tr></thead><tbody>{}</tbody></table>"
     found = best(cards("<tr><td>{name} {i}</td><td>34</td></tr>", around=head))

@@ -18,10 +18,13 @@ from smartspider.suggest.html.fields.shapes import FORMAT, Shape, has_word, shap
 from smartspider.suggest.html.fields.slots import SAMPLE, SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.text_kinds import classify_all, common_ending, common_label
+from smartspider.suggest.vocabulary import STATUS_WORDS
 
 _TEXT_ITEMS = frozenset(("li", "a", "p", "dt", "dd", "option", "td", "h2", "h3", "h4", "h5", "pre", "code"))
 _PROSE = frozenset(("p", "pre", "blockquote"))
 _STEADY = 0.9
+_LONGEST_STATUS = 40
+_CONTROL_WORDS = frozenset("btn button caption heading icon label link more title".split())
 
 
 def find_fields(tree: Tree, slots: list[Slot], count: int, *, is_table: bool = False) -> list[CandidateField]:
@@ -217,7 +220,17 @@ def _is_useful(field: CandidateField, *, is_table: bool) -> bool:
     if len(set(found)) > 1:
         return True
     is_cell = is_table and field.slot.parent is not None and field.slot.parent.parent is None
-    return len(field.values) == 1 or bool(field.slot.label) or (is_cell and field.take == "text")
+    is_value = bool(field.slot.label) or (is_cell and field.take == "text") or _is_status(field)
+    return len(field.values) == 1 or is_value
+
+
+def _is_status(field: CandidateField) -> bool:
+    """Return True for a value that may be the same in all items of this page only: a date, In stock."""
+    words = {word for name in field.slot.example.classes for word in split_words(name)}
+    if field.take not in {"text", "own", "owns"} or not words & STATUS_WORDS or words & _CONTROL_WORDS:
+        return False
+    text = field.found[0]
+    return field.coverage == 1 and len(text) <= _LONGEST_STATUS and not text.endswith((":", "\uff1a"))
 
 
 def _is_no_link(found: Iterable[str]) -> bool:
