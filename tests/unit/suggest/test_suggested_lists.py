@@ -86,7 +86,8 @@ def test_rows_of_deleted_posts_stay_if_no_rule_leaves_them_out(best: Best) -> No
     assert (found.items, found.count) == (".entry", 14)
 
 
-def test_items_come_before_groups_whose_items_look_different(best: Best) -> None:
+@pytest.mark.parametrize("more", ["", "<p class='more'><a href='/all/{0}'>All {0}</a></p>"])
+def test_items_come_before_groups_whose_items_look_different(best: Best, more: str) -> None:
     def film(i: int) -> str:
         return (
             f"<article class='hit hit-film'><img src='/i/{i}.jpg'><h3><a href='/f/{i}'>Film {i}</a></h3>"
@@ -100,7 +101,8 @@ def test_items_come_before_groups_whose_items_look_different(best: Best) -> None
         )
 
     body = "".join(
-        f"<section class='box'><h2>{title}</h2>{''.join(hit(first + i) for i in range(7))}</section>"
+        f"<section class='box'><h2>{title}</h2>{''.join(hit(first + i) for i in range(7))}"
+        f"{more.format(title)}</section>"
         for title, hit, first in (
             ("Films", film, 0), ("Series", film, 10), ("Actors", person, 20), ("Users", person, 30)
         )

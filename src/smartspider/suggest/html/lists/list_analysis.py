@@ -18,6 +18,8 @@ MAX_REFINED = 1500
 """The most items of a list that are checked one by one for outliers."""
 _TITLE = 2.0
 """The weight of a title with its link."""
+_SECTION = 3.0
+"""The weight of a title and a link to more."""
 _TEXT = 1.05
 """The weight of one text."""
 _RECORD = 1.5
@@ -168,10 +170,20 @@ def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 for field in outer.candidates
                 if not _is_inside(field.slot.example, inner.group.items)
             )
-            worth = sum(field_weight(field) for field in inner.candidates if field.coverage >= _USUAL)
-            most = own + inner.worth * len(inner.group.items) / len(outer.group.items)
-            if own <= _TITLE and own < worth and worth >= _RECORD and outer.worth <= 1.3 * most:
+            if _is_group(own, outer, inner):
                 outer.penalty = min(outer.penalty, _GROUP_PENALTY)
+
+
+def _is_group(own: float, outer: ListAnalysis, inner: ListAnalysis) -> bool:
+    """Return True if the items of a list are little more than those of another, `own` being the rest."""
+    usual = sum(field_weight(field) for field in inner.candidates if field.coverage >= _USUAL)
+    total = inner.worth * len(inner.group.items) / len(outer.group.items)
+    if usual < _RECORD:
+        return False
+    if own <= _TITLE and own < usual and outer.worth <= 1.3 * (own + total):
+        return True
+    # A title and a link to more, around many items that say more than these.
+    return own <= _SECTION and own < inner.worth and 4 * own < total and outer.worth <= 1.6 * (own + total)
 
 
 def demote_kinds(analyses: list[ListAnalysis]) -> None:
