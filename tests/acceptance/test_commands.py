@@ -57,8 +57,10 @@ def test_a_file_that_is_no_task_is_told(workshop: Workshop, text: str, word: str
 def test_a_missing_file_and_an_unknown_command_are_told(workshop: Workshop) -> None:
     missing = workshop.run("crawl", "nowhere.json").expect(3)
     assert "nowhere.json" in missing.err
-    assert "No such command 'crwal'" in workshop.run("crwal").expect(2).err
-    assert "No such option" in workshop.run("crawl", "--nope").expect(2).err
+    unknown = workshop.run("crwal").expect(2).err
+    assert "'crwal'" in unknown
+    assert "did you mean 'crawl'" in unknown
+    assert "no such option '--nope'" in workshop.run("crawl", "--nope").expect(2).err
     for command in (("run", "list"), ("why", "http://127.0.0.1/"), ("fsck",)):
         assert "there is no data folder" in workshop.run(*command).expect(3).err
     assert workshop.files() == []
