@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -76,6 +77,8 @@ class Command:
                 stderr=err,
                 start_new_session=True,
             )
+        self._starter_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._seen_kb = 0
         self._finished: Finished | None = None
 
     @property
@@ -113,8 +116,16 @@ class Command:
             if pid:
                 code = self._process.returncode = os.waitstatus_to_exitcode(status)
                 out = self._out.read_text(encoding="utf-8", errors="replace")
-                self._finished = Finished(code, out, self.err, usage.ru_maxrss / 1024)
+                self._finished = Finished(code, out, self.err, self._peak_kb(usage.ru_maxrss) / 1024)
+            else:
+                self._seen_kb = max(self._seen_kb, _peak_of(self.pid))
         return self._finished is not None
+
+    def _peak_kb(self, counted: int) -> int:
+        """Its peak memory. The kernel counts the peak of the process that started it, too: below that, only
+        what was seen while it ran says how much it was.
+        """
+        return counted if counted > self._starter_kb else self._seen_kb
 
     def wait(self, timeout_s: float = TIMEOUT_S) -> Finished:
         """Wait for its end."""
@@ -125,6 +136,15 @@ class Command:
             raise
         assert self._finished is not None
         return self._finished
+
+
+def _peak_of(pid: int) -> int:
+    """The peak memory of a process since it began to run its program, in KB; 0 if it has ended."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return 0
 
 
 class Workshop:
