@@ -22,7 +22,7 @@ NextVerdict = Literal["right", "wrong", "missing", "none"]
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What the first suggestion takes from the page; addresses are the original ones."""
+    """The rows of the first suggestion on the page; addresses are the original ones."""
 
     items: str | None
     """Its CSS selector; None if the items are not elements."""

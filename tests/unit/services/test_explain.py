@@ -137,7 +137,7 @@ async def test_beyond_the_links_that_are_stored_nothing_is_said_for_sure(
 
 
 async def held_leases(backend: SqliteBackend, run: Run) -> list[Lease]:
-    """What a worker has leased of what was released."""
+    """Return the leases of a worker among the released requests."""
     return await take(backend, await backend.frontier.join(WorkerRegistration("worker-2")), run)
 
 

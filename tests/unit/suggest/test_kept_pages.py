@@ -75,7 +75,7 @@ def any_column(found: list[dict[str, Any]], values: dict[str, Any]) -> bool:
 
 
 def is_same(found: Any, wanted: Any) -> bool:
-    """Whether a value is the wanted one; a column of numbers may come as text or as numbers."""
+    """Return True if a value is the wanted one; a column of numbers may come as text or as numbers."""
     return bool(found == wanted) or (isinstance(found, int | float) and f"{found:g}" == wanted)
 
 

@@ -19,7 +19,7 @@ OWN = "SELECT pg_backend_pid()"
 
 
 async def test_what_is_asked_in_the_same_moment_goes_in_one_trip(backend: PostgresBackend) -> None:
-    """What is sent in one trip is one transaction to the server, with one time."""
+    """Statements of one round trip are one transaction of the server, with one time."""
     timed = "SELECT number, now()::text FROM generate_series(1, ?) AS number"
     found = await asyncio.gather(*(backend.database.fetch(timed, (size,)) for size in range(5)))
     assert [[number for number, _ in rows] for rows in found] == [
