@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import signal
+from asyncio import CancelledError
 from pathlib import PurePath
 from typing import NamedTuple
 
 FUNCTION_PATTERN = r"^.+\.py(?:@[0-9a-f]{64})?:[A-Za-z_][A-Za-z0-9_]*$"
 _PARTS = re.compile(r"(.+\.py)(?:@([0-9a-f]{64}))?:([A-Za-z_][A-Za-z0-9_]*)")
+
+
+CRASHES = (Exception, SystemExit, KeyboardInterrupt, GeneratorExit, CancelledError)
+"""What a function of a user may raise. A call of `exit` ends the function, not the program."""
 
 
 class FunctionReference(NamedTuple):
@@ -31,3 +37,10 @@ def short_name(text: str) -> str:
     """Return a reference without folder and digest, for messages; any other text as it is."""
     reference = parse_function(text)
     return text if reference is None else f"{PurePath(reference.file).name}:{reference.name}"
+
+
+def pass_interrupt(error: BaseException) -> None:
+    """Raise a Ctrl-C again. Where an event loop handles the signal, the function itself raised the error."""
+    is_pressed = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if isinstance(error, KeyboardInterrupt) and is_pressed:
+        raise error

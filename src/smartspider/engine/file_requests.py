@@ -29,7 +29,7 @@ def request_files(extraction: Extraction, request: Request, rules: CanonicalRule
     links = []
     for reference in references_of(extraction.items):
         page, url = reference[REFERENCE], reference["url"]
-        if page.startswith(FILE_PAGE):
+        if page.startswith(FILE_PAGE):  # else an item has it twice
             links.append(Link(url, page, request.priority, depth=request.depth))
             reference[REFERENCE] = request_identity(canonical_url(url, rules), page=page).hex()
     return msgspec.structs.replace(extraction, links=[*extraction.links, *links]) if links else extraction

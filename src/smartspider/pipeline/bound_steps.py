@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from smartspider.core.functions import CRASHES, pass_interrupt
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount
 from smartspider.interfaces.step import ItemStep, PageContext, StepFailed, ValueRejected
 from smartspider.pipeline.cleaning_log import CleaningLog
@@ -78,7 +79,7 @@ class FieldsStep:
                     item = batch.rows[number] = self._apply_at(path, step, number, batch)  # noqa: PLW2901
             except ValueRejected as refused:
                 batch.reject(number, refused, self._field)
-            except Exception as error:  # noqa: BLE001 - a step that breaks costs its item, never the page
+            except CRASHES as error:  # a step that breaks costs its item, never the page
                 self._configured.count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, item.get(self._field)), self._field)
 
@@ -160,7 +161,7 @@ class ExtraFieldStep:
             except ValueRejected as refused:
                 batch.reject(number, refused, field)
                 continue
-            except Exception as error:  # noqa: BLE001 - as above
+            except CRASHES as error:
                 self._configured.count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, item.get(field)), field)
                 continue
@@ -222,7 +223,7 @@ class WholeItemStep:
                     self._count.rejected += 1
                     batch.reject(number, ValueRejected(self.name, failed.reason, None), "")
                 continue
-            except Exception as error:  # noqa: BLE001 - as above
+            except CRASHES as error:
                 self._count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, None), "")
                 continue
@@ -246,8 +247,9 @@ class WholeItemStep:
                 log.note((number, self.name, field), old.get(field), new.get(field))
 
 
-def step_crashed(step: str, error: Exception, value: Any) -> ValueRejected:
-    """Return the rejection for an unexpected error of a step."""
+def step_crashed(step: str, error: BaseException, value: Any) -> ValueRejected:
+    """Return the rejection for an unexpected error of a step; raise a Ctrl-C again."""
+    pass_interrupt(error)
     return ValueRejected(
         step, f"caused an error in the step: {type(error).__name__}: {str(error)[:200]}", value
     )

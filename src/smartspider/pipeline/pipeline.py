@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.functions import CRASHES
 from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.extraction import Extraction, StepCount
 from smartspider.core.pages.page import Page
@@ -42,7 +43,7 @@ class RuleStepChain:
         for use in self.uses[:place]:
             try:
                 value = use.peek(value, context)
-            except Exception:  # noqa: BLE001 - reported when the step is applied
+            except CRASHES:  # reported when the step is applied
                 return None
         return value
 
@@ -54,7 +55,7 @@ class RuleStepChain:
                 value = use.apply(value, context)
             except ValueRejected:
                 raise
-            except Exception as error:
+            except CRASHES as error:
                 use.count.rejected += 1
                 raise step_crashed(use.name, error, before) from error
             if value is not before and (self._log.is_on or use.is_for_columns):

@@ -117,6 +117,8 @@ def differs(new: Any, old: Any) -> bool:
 
 
 _MAX_DEPTH = 64
+MAX_INTEGER_BITS = 1023
+"""The range of a float, so that every format can hold the number."""
 
 
 def checked_apply(apply: Callable[[Any, PageContext], Any]) -> Callable[[Any, PageContext], Any]:
@@ -136,8 +138,10 @@ def check_storable(value: Any, depth: int = 0) -> None:
     if depth > _MAX_DEPTH:
         raise StepFailed("became a value that is nested too deep")
     match value:
-        case None | bool() | int():
+        case None | bool():
             return
+        case int():
+            _check_integer(value)
         case float() if math.isfinite(value):
             return
         case str() if value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value):
@@ -146,7 +150,14 @@ def check_storable(value: Any, depth: int = 0) -> None:
             for inner in value:
                 check_storable(inner, depth + 1)
         case dict() if all(isinstance(key, str) for key in value):
-            for inner in value.values():
+            for key, inner in value.items():
+                check_storable(key, depth + 1)
                 check_storable(inner, depth + 1)
         case _:
             raise StepFailed(f"became a value of type {type(value).__name__} that cannot be stored")
+
+
+def _check_integer(value: int) -> None:
+    if value.bit_length() > MAX_INTEGER_BITS:
+        digits = int(value.bit_length() * math.log10(2))
+        raise StepFailed(f"became an integer of about {digits:,} digits; at most 308 are stored")

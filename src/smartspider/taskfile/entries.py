@@ -18,7 +18,7 @@ from smartspider.core.requests.templates import (
     placeholders_in,
 )
 from smartspider.core.requests.urls import CanonicalRules, normal_url
-from smartspider.taskfile.entry_checks import combinations, url_problem
+from smartspider.taskfile.entry_checks import combinations, longest_url, url_problem
 from smartspider.taskfile.model.entries import Entry, EntryFile, EntryList, EntryOptions
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.problems import task_invalid
@@ -76,8 +76,8 @@ def _expand(index: int, entry: Entry, task: Task, rules: CanonicalRules) -> Iter
     same = _same_extras(entry, task)
     for values in combinations(entry, task):
         url = normal_url(fill_url(entry.url, values))
-        if url is None or "{" in url:
-            invalid = url_problem(index, task.entry_urls[index], values)
+        if url is None or "{" in url or len(url) > longest_url(task):
+            invalid = url_problem(index, task, values)
             if invalid is not None:
                 raise task_invalid([invalid])
         yield make_request(

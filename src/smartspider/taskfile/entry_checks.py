@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from smartspider.core.errors import Problem
+from smartspider.core.requests.scope import TrapGuards
 from smartspider.core.requests.templates import fill_url, placeholders_in
 from smartspider.core.requests.urls import authority_of
 from smartspider.taskfile.keys import did_you_mean, nearest
@@ -35,11 +36,13 @@ def find_entry_problems(task: Task) -> Iterator[Problem]:
         if isinstance(entry, EntryFile):
             yield Problem(f"{path}.file", _NO_FILE, 'send the URLs themselves, as {"urls": [...]}')
         elif isinstance(entry, EntryList):
-            yield from _list_problems(path, entry)
+            yield from _list_problems(path, entry, longest_url(task))
         elif not isinstance(entry, str):
             yield from _template_problems(index, entry, task)
         elif "{" in entry:
             yield from _template_problems(index, Entry(url=entry), task)
+        elif len(entry) > longest_url(task):
+            yield _too_long(path, entry, longest_url(task))
 
 
 _NO_FILE = "only commands that read a local task file (crawl, dry-run, validate, task apply) read files"
@@ -51,18 +54,34 @@ def combinations(entry: Entry, task: Task) -> Iterator[dict[str, Any]]:
         yield {**task.variables, **dict(zip(entry.each, values, strict=True))}
 
 
-def url_problem(index: int, entry: object, values: dict[str, Any]) -> Problem | None:
+def longest_url(task: Task) -> int:
+    """Return the maximum length of an entry URL: a trap limit below the default is about links."""
+    return max(task.traps.max_url_length, TrapGuards().max_url_length)
+
+
+def url_problem(index: int, task: Task, values: dict[str, Any]) -> Problem | None:
     """Return the problem of the URL that an entry makes of template values, or None."""
+    entry = task.entry_urls[index]
     template = entry.url if isinstance(entry, Entry) else str(entry)
     url = fill_url(template, values)
     invalid = check_url(url)
+    if invalid is None and len(url) > longest_url(task):
+        return _too_long(_place_of(index, entry), url, longest_url(task))
     if invalid is None and any(True for _ in placeholders_in(authority_of(url.lstrip()))):
         invalid = "has an undefined name in its host", "define it in variables"
     if invalid is None:
         return None
-    place = f"entry_urls[{index}].url" if isinstance(entry, Entry) else f"entry_urls[{index}]"
     made = "" if url == template else f", made from {format_value(template)},"
-    return Problem(place, f"{format_value(url)}{made} {invalid[0]}", invalid[1])
+    return Problem(_place_of(index, entry), f"{format_value(url)}{made} {invalid[0]}", invalid[1])
+
+
+def _place_of(index: int, entry: object) -> str:
+    return f"entry_urls[{index}].url" if isinstance(entry, Entry) else f"entry_urls[{index}]"
+
+
+def _too_long(place: str, url: str, max_length: int) -> Problem:
+    reason = f"has {len(url):,} characters, more than {max_length:,}"
+    return Problem(place, f"{format_value(url)} {reason}", "raise traps.max_url_length if the URL is right")
 
 
 def _request_count(entry: str | EntryOptions) -> int:
@@ -71,8 +90,11 @@ def _request_count(entry: str | EntryOptions) -> int:
     return prod(map(_count, entry.each.values())) if isinstance(entry, Entry) else 1
 
 
-def _list_problems(path: str, entry: EntryList) -> Iterator[Problem]:
+def _list_problems(path: str, entry: EntryList, max_length: int) -> Iterator[Problem]:
     yield from _form_problems(path, entry)
+    for number, url in enumerate(entry.urls):
+        if len(url) > max_length:
+            yield _too_long(f"{path}.urls[{number}]", url, max_length)
     for name, values in entry.values.items():
         if len(values) != len(entry.urls):
             reason = f"there are {len(values):,} values for {len(entry.urls):,} URLs"
@@ -89,7 +111,8 @@ def _template_problems(index: int, entry: Entry, task: Task) -> Iterator[Problem
     yield from problems
     if not problems:
         checked = islice(combinations(entry, task), _MAX_CHECKED)
-        yield from islice(filter(None, (url_problem(index, written, values) for values in checked)), 1)
+        found = (url_problem(index, task, values) for values in checked)
+        yield from islice(filter(None, found), 1)
 
 
 def _form_problems(path: str, entry: EntryOptions) -> Iterator[Problem]:

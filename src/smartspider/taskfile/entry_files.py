@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 from pydantic import ValidationError
@@ -16,22 +16,27 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.requests.templates import placeholders_in
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model.entries import EntryFile
-from smartspider.taskfile.problems import task_invalid
+from smartspider.taskfile.problems import format_value, task_invalid
 from smartspider.taskfile.url_list import UrlList, UrlListInvalid, read_url_list
 
 STDIN = "-"
 _STDIN_NAME = "standard input"
 _FILE_KEYS = frozenset({"file", "column"})
+MAX_BYTES = 256_000_000
+"""Maximum size of a file of URLs."""
 _AT_URL = re.compile(r"entry_urls\[(\d+)\]\.urls\[(\d+)\]")
+_LIKE_URL = re.compile(r"(?:https?://)?(?:[a-z0-9-]+\.)+[a-z]{2,}([/?#][^\s:@]*)?|https?://", re.IGNORECASE)
+_SHOWN_CHARS = 40
 
 Report = Callable[[str], object]
 """Called with a description of what is done next, for a progress display."""
 
 
 class ReadFile(msgspec.Struct, frozen=True):
-    """A file of URLs that a task names: its name, and the line of each URL."""
+    """A file of URLs that a task names: its name, and the URLs with their lines."""
 
     name: str
+    urls: Sequence[str]
     lines: Sequence[int]
 
 
@@ -52,8 +57,18 @@ class ExpandedTask(msgspec.Struct, frozen=True):
         file = None if at_url is None else self.files.get(int(at_url[1]))
         if at_url is None or file is None:
             return problem
-        place, line = f"entry_urls[{at_url[1]}]", file.lines[int(at_url[2])]
-        return Problem(place, f"{file.name}, line {line}: {problem.message}", problem.hint)
+        number = int(at_url[2])
+        url, line = file.urls[number], file.lines[number]
+        message, hint = problem.message, problem.hint
+        if not _is_like_url(url):  # a task may name any file of the machine: its content is not shown
+            message = f"the line{message.removeprefix(format_value(url))}"
+            hint = "each line is a URL that starts with http:// or https://"
+        return Problem(f"entry_urls[{at_url[1]}]", f"{file.name}, line {line}: {message}", hint)
+
+
+def _is_like_url(text: str) -> bool:
+    """Return whether a text is short and begins like a URL, perhaps without its scheme."""
+    return len(text) <= _SHOWN_CHARS and _LIKE_URL.fullmatch(text) is not None
 
 
 def expand_files(document: object, folder: Path, report: Report = lambda _text: None) -> ExpandedTask:
@@ -73,7 +88,7 @@ def expand_files(document: object, folder: Path, report: Report = lambda _text: 
         if entry.file == STDIN and any(file.name == _STDIN_NAME for file in files.values()):
             raise task_invalid([Problem(f"{path}.file", "standard input is read once", "keep one '-'")])
         found = _read(path, entry, folder, report)
-        files[index] = ReadFile(_name_of(entry), found.lines)
+        files[index] = ReadFile(_name_of(entry), found.urls, found.lines)
         expanded[index] = _as_list(path, written, found, document)
     return ExpandedTask({**document, "entry_urls": expanded}, files) if files else ExpandedTask(document)
 
@@ -112,8 +127,16 @@ def _bytes_of(entry: EntryFile, folder: Path) -> bytes:
         path = folder / entry.file
         if "\0" in entry.file or (path.exists() and not path.is_file()):
             raise OSError(errno.EINVAL, "it is not a regular file; '-' reads standard input")
-        return path.read_bytes()
-    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+        with path.open("rb") as file:
+            return _bounded(file)
+    return b"" if sys.stdin is None else _bounded(sys.stdin.buffer)
+
+
+def _bounded(file: BinaryIO) -> bytes:
+    found = file.read(MAX_BYTES + 1)
+    if len(found) > MAX_BYTES:
+        raise OSError(errno.EFBIG, f"it is larger than {MAX_BYTES:,} bytes; split it")
+    return found
 
 
 def _variables(entry: EntryFile) -> Mapping[str, Any]:

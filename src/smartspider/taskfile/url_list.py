@@ -13,7 +13,11 @@ from smartspider.taskfile.keys import did_you_mean, nearest
 
 DELIMITERS = ",;\t"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MAX_LINE = 100_000
+"""Longest line of a text file in characters; no task allows longer URLs."""
 _SHOWN_COLUMNS = 10
+_LOOKED_AT = 100
+"""Number of lines in which URLs are looked for before the names of columns are shown."""
 
 
 class UrlListInvalid(Exception):
@@ -61,14 +65,25 @@ def _read_lines(text: str) -> UrlList:
     urls: list[str] = []
     lines: list[int] = []
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        if len(line) > MAX_LINE:
+            reason = f"the line has {len(line):,} characters, more than {MAX_LINE:,}"
+            raise UrlListInvalid(number, reason, "write one URL per line")
         url = line.strip()
         if url and not url.startswith("#"):
             urls.append(url)
             lines.append(number)
-    if urls and "://" not in urls[0] and len(names := _cells(urls[0])) > 1:
-        hint = f'to read a column of a CSV file add "column", one of: {", ".join(names[:_SHOWN_COLUMNS])}'
-        raise UrlListInvalid(lines[0], "the line is not a URL", hint)
+    if urls and "://" not in urls[0] and _has_urls(urls[1:]):
+        names = ", ".join(_cells(urls[0])[:_SHOWN_COLUMNS])
+        hint = f'if it is the header of a CSV file, add "column" to the entry: {names}'
+        raise UrlListInvalid(lines[0], "the line is not a URL, but lines below it have URLs", hint)
     return UrlList(urls, lines)
+
+
+def _has_urls(lines: Sequence[str]) -> bool:
+    """Return whether lines have URLs. Only then parts of a file are shown in messages: a task may name any
+    file of the machine.
+    """
+    return any("://" in line for line in lines[:_LOOKED_AT])
 
 
 def _cells(header: str) -> list[str]:
@@ -86,7 +101,7 @@ def _read_csv(text: str, column: str, wanted: Set[str]) -> UrlList:
     reader = csv.reader(stream, delimiter=_delimiter_of(header), strict=True)
     try:
         columns = [name.strip() for name in next(reader, [])]
-        place = _find_column(columns, column, above + 1)
+        place = _find_column(columns, column, above + 1, shows="://" in text)
         carried = {name: columns.index(name) for name in columns if name in wanted}
         urls: list[str] = []
         lines: list[int] = []
@@ -117,10 +132,10 @@ def _skip_to_header(stream: io.StringIO) -> tuple[int, str]:
     return above, ""
 
 
-def _find_column(columns: Sequence[str], column: str, line: int) -> int:
+def _find_column(columns: Sequence[str], column: str, line: int, *, shows: bool) -> int:
     if column in columns:
         return columns.index(column)
     near = nearest(column, columns)
-    shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
-    hint = did_you_mean(near) if near else f"columns: {shown}"
+    shown = f"columns: {', '.join(columns[:_SHOWN_COLUMNS])}" if shows else "the file has no URLs"
+    hint = did_you_mean(near) if near else shown
     raise UrlListInvalid(line, f"there is no column {column!r}", hint)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from smartspider.core.errors import NotBuilt, TaskInvalid
+from smartspider.core.errors import NotBuilt, NotReadable, TaskInvalid
 from smartspider.core.pages.extraction import Extraction
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
@@ -39,6 +41,30 @@ def strict(value):
 
 def crash(value):
     return {}["missing"]
+
+
+def leave(value):
+    raise SystemExit(1)
+
+
+def interrupt(value):
+    raise KeyboardInterrupt
+
+
+def leave_item(item):
+    raise SystemExit(1)
+
+
+def leave_page(document):
+    raise SystemExit(1)
+
+
+def enormous(value):
+    return 10**5000
+
+
+def odd_key(item):
+    item["\\ud800"] = 1
 
 
 def whole(item, *, factor=2):
@@ -126,6 +152,48 @@ def test_an_error_in_a_step_rejects_the_item_and_names_the_step(tmp_path: Path) 
     (rejected,) = extract(task_with(tmp_path, pipeline=["./steps.py:crash"])).rejected
     assert rejected.step == "pipeline[0] steps.py:crash"
     assert "KeyError" in rejected.reason
+
+
+@pytest.fixture
+def handled_interrupts() -> Iterator[None]:
+    """Handle SIGINT as an event loop does."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("handled_interrupts")
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [("leave", "SystemExit"), ("interrupt", "KeyboardInterrupt"), ("leave_item", "SystemExit")],
+)
+def test_a_function_that_leaves_the_program_rejects_its_item(
+    tmp_path: Path, function: str, error: str
+) -> None:
+    (rejected,) = extract(task_with(tmp_path, pipeline=[f"./steps.py:{function}"])).rejected
+    assert error in rejected.reason
+
+
+def test_a_rule_that_leaves_the_program_breaks_its_page(tmp_path: Path) -> None:
+    with pytest.raises(NotReadable, match=r"steps\.py:leave_page raised SystemExit"):
+        extract(task_with(tmp_path, x={"type": "./steps.py:leave_page"}))
+
+
+def test_a_pressed_ctrl_c_is_not_taken_for_an_error_of_the_function(tmp_path: Path) -> None:
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        extract(task_with(tmp_path, pipeline=["./steps.py:interrupt"]))
+
+
+def test_an_integer_that_no_format_holds_is_an_error_of_its_step(tmp_path: Path) -> None:
+    found = extract(task_with(tmp_path, pipeline=[{"use": "./steps.py:enormous", "on_error": "reject"}]))
+    assert "digits" in found.rejected[0].reason
+    assert extract(task_with(tmp_path, steps=["./steps.py:enormous"])).items == [{"title": None}]
+
+
+def test_a_key_that_cannot_be_stored_rejects_its_item(tmp_path: Path) -> None:
+    found = extract(task_with(tmp_path, pipeline=["./steps.py:odd_key"]))
+    assert found.rejected[0].step == "pipeline[0] steps.py:odd_key"
 
 
 def test_a_result_that_cannot_be_stored_breaks_the_page(tmp_path: Path) -> None:

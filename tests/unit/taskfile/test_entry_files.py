@@ -118,6 +118,44 @@ def test_wrong_urls_are_named_by_file_and_line(tmp_path: Path) -> None:
     assert second.message.startswith("urls.txt, line 4: ")
 
 
+def test_the_content_of_a_file_that_is_no_list_of_urls_is_not_shown(tmp_path: Path) -> None:
+    secrets = ["root:x:0:0:root:/root:/bin/bash", "ada:x:1000:1000:Ada,,,:/home/ada", "token=s3cr3t"]
+    (tmp_path / "passwd").write_text("\n".join([*secrets, "postgres//u:p4ss@db.example/x"]))
+    for entry in ({"file": "passwd"}, {"file": "passwd", "column": "url"}):
+        found = problems(tmp_path, entry)
+        assert "passwd, line 1: " in found[0].message
+        shown = " ".join(f"{one.message} {one.hint}" for one in found)
+        for text in ("root", "ada", "s3cr3t", "p4ss"):
+            assert text not in shown, entry
+
+
+def test_a_file_is_bounded_in_size_and_its_lines_in_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "urls.txt").write_text("http://a/1\nhttp://a/" + "x" * 200_000)
+    assert "line 2" in problems(tmp_path, {"file": "urls.txt"})[0].message
+    monkeypatch.setattr("smartspider.taskfile.entry_files.MAX_BYTES", 100_000)
+    (found,) = problems(tmp_path, {"file": "urls.txt"})
+    assert found.path == "entry_urls[0].file"
+    assert "larger than 100,000 bytes" in found.message
+
+
+def test_an_entry_longer_than_max_url_length_is_refused_with_its_line(tmp_path: Path) -> None:
+    long = "http://a/" + "x" * 3000
+    (tmp_path / "urls.txt").write_text(f"http://a/1\n{long}\n")
+    (found,) = problems(tmp_path, {"file": "urls.txt"})
+    assert (found.path, "line 2" in found.message) == ("entry_urls[0]", True)
+    for entry in (
+        long,
+        {"url": long},
+        {"urls": [long]},
+        {"url": "http://a/{n}", "each": {"n": ["x" * 3000]}},
+    ):
+        (found,) = problems(tmp_path, entry)
+        assert "max_url_length" in found.hint
+    assert requests(tmp_path, long, traps={"max_url_length": 4000})
+
+
 def test_a_list_with_thousands_of_mistakes_is_reported_in_part(tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("".join(f"shop.com/{number}\n" for number in range(3000)))
     assert len(problems(tmp_path, {"file": "urls.txt"})) == 100

@@ -82,6 +82,13 @@ def test_a_csv_file_read_as_lines_is_told_about_column() -> None:
     assert "sku, url" in hint
 
 
+def test_a_header_of_one_column_is_named() -> None:
+    line, _, hint = refused(b"Link\nhttp://a/1")
+    assert line == 1
+    assert '"column"' in hint
+    assert "Link" in hint
+
+
 def test_bytes_that_are_no_text_are_refused_with_their_line() -> None:
     assert refused(b"http://a/1\nhttp://a/\xff\n")[0] == 2
 

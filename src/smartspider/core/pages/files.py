@@ -53,42 +53,58 @@ class FileOutcome(msgspec.Struct, frozen=True):
     """The fingerprint of that request."""
 
 
-def new_reference(url: str, plan: FilePlan, form: FileForm) -> dict[str, Any]:
-    """Return the value of a field whose file is to be downloaded."""
-    return {REFERENCE: plan.page, "url": url, "form": form}
+class FileReference(dict[str, Any]):
+    """The value of a field whose file is to be downloaded. A class of its own until it is stored: an object
+    in the JSON of a page is no reference, whatever its keys are.
+    """
 
 
-def references_of(value: Any) -> Iterator[dict[str, Any]]:
+IsReference = Callable[[dict[str, Any]], bool]
+
+
+def new_reference(url: str, plan: FilePlan, form: FileForm) -> FileReference:
+    """Return a reference to the file of a URL."""
+    return FileReference({REFERENCE: plan.page, "url": url, "form": form})
+
+
+def is_new(value: dict[str, Any]) -> bool:
+    """Return whether an object of an item that was just extracted is a reference."""
+    return isinstance(value, FileReference)
+
+
+def is_stored(value: dict[str, Any]) -> bool:
+    """Return whether an object of a stored item has the form of a reference. The store knows whether a
+    request of the run has its fingerprint.
+    """
+    return isinstance(value.get(REFERENCE), str) and value.keys() == {REFERENCE, "url", "form"}
+
+
+def references_of(value: Any, is_reference: IsReference = is_new) -> Iterator[dict[str, Any]]:
     """Yield all references in an item or a part of one."""
     if isinstance(value, dict):
         if is_reference(value):
             yield value
             return
         for inner in value.values():
-            yield from references_of(inner)
+            yield from references_of(inner, is_reference)
     elif isinstance(value, list):
         for inner in value:
-            yield from references_of(inner)
+            yield from references_of(inner, is_reference)
 
 
-def is_reference(value: dict[str, Any]) -> bool:
-    """Return whether an object refers to a file."""
-    return isinstance(value.get(REFERENCE), str) and value.keys() == {REFERENCE, "url", "form"}
-
-
-def with_files(item: Item, value_of: Callable[[dict[str, Any]], Any]) -> Item:
+def with_files(
+    item: Item, value_of: Callable[[dict[str, Any]], Any], is_reference: IsReference = is_new
+) -> Item:
     """Return an item with its references replaced."""
-    return {name: _replaced(value, value_of) for name, value in item.items()}
 
+    def replaced(value: Any) -> Any:
+        if isinstance(value, dict):
+            if is_reference(value):
+                return value_of(value)
+            return {name: replaced(inner) for name, inner in value.items()}
+        return [replaced(inner) for inner in value] if isinstance(value, list) else value
 
-def _replaced(value: Any, value_of: Callable[[dict[str, Any]], Any]) -> Any:
-    if isinstance(value, dict):
-        if is_reference(value):
-            return value_of(value)
-        return {name: _replaced(inner, value_of) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_replaced(inner, value_of) for inner in value]
-    return value
+    return {name: replaced(value) for name, value in item.items()}
 
 
 def file_value(reference: dict[str, Any], file: StoredFile) -> Any:

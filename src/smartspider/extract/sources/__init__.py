@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.functions import parse_function, short_name
+from smartspider.core.functions import CRASHES, parse_function, pass_interrupt, short_name
 from smartspider.core.pages.page import Page
 from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
@@ -64,7 +64,13 @@ def _function_reader(kind: str) -> Callable[[Document], Any]:
     function = load_function(kind)
 
     def read(document: Document) -> Any:
-        found = function(document)
+        try:
+            found = function(document)
+        except CRASHES as error:
+            pass_interrupt(error)
+            if isinstance(error, Exception):
+                raise
+            raise NotReadable(f"{short_name(kind)} raised {type(error).__name__}: {error}") from error
         try:
             return msgspec.json.decode(msgspec.json.encode(found))
         except (TypeError, ValueError, msgspec.MsgspecError) as error:

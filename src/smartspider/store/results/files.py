@@ -13,6 +13,7 @@ from smartspider.core.pages.files import (
     REFERENCE_TEXT,
     StoredFile,
     file_value,
+    is_stored,
     pending_value,
     references_of,
     with_files,
@@ -45,7 +46,7 @@ def fill_files(connection: Connection, run_id: int, rows: Sequence[str]) -> list
     if not any(REFERENCE_TEXT in data for data in rows):
         return list(rows)
     items = {number: _decode(data) for number, data in enumerate(rows) if REFERENCE_TEXT in data}
-    wanted = {_fingerprint(one) for item in items.values() for one in references_of(item)} - {b""}
+    wanted = {_fingerprint(one) for item in items.values() for one in references_of(item, is_stored)} - {b""}
     files = _read_files(connection, run_id, wanted)
     states = dict(_pairs(connection, run_id, wanted - files.keys()))
 
@@ -57,8 +58,8 @@ def fill_files(connection: Connection, run_id: int, rows: Sequence[str]) -> list
             return reference
         return pending_value(reference) if states[fingerprint] == "open" else None
 
-    filled = {number: _encode(with_files(item, value_of)).decode() for number, item in items.items()}
-    return [filled.get(number, data) for number, data in enumerate(rows)]
+    filled = {number: with_files(item, value_of, is_stored) for number, item in items.items()}
+    return [_encode(filled[at]).decode() if at in filled else data for at, data in enumerate(rows)]
 
 
 def _read_files(connection: Connection, run_id: int, wanted: set[bytes]) -> dict[bytes, StoredFile]:

@@ -10,7 +10,7 @@ SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ? AND state = 'open' AND page LI
 SELECT fingerprint, target, path, sha256, bytes, type FROM file WHERE run_id = ?1 AND fingerprint = ?2
 
 -- states: states of requests, and requests that were left out
-SELECT fingerprint, state FROM url WHERE run_id = ?1 AND fingerprint = ?2
+SELECT fingerprint, state FROM url WHERE run_id = ?1 AND fingerprint = ?2 AND page LIKE '@file:%'
 UNION ALL SELECT fingerprint, 'left_out' FROM left_out WHERE run_id = ?1 AND fingerprint = ?2
 
 -- totals: number and size of the files of a run

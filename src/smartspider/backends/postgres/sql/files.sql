@@ -10,6 +10,7 @@ WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- states__many: states of requests, and requests that were left out, for many
 WITH wanted AS (SELECT (?::bigint[])[1] AS run_id, ?::bytea[] AS prints)
-SELECT u.fingerprint, u.state FROM url u, wanted w WHERE u.run_id = w.run_id AND u.fingerprint = ANY (w.prints)
+SELECT u.fingerprint, u.state FROM url u, wanted w
+WHERE u.run_id = w.run_id AND u.fingerprint = ANY (w.prints) AND u.page LIKE '@file:%'
 UNION ALL
 SELECT l.fingerprint, 'left_out' FROM left_out l, wanted w WHERE l.run_id = w.run_id AND l.fingerprint = ANY (w.prints)
