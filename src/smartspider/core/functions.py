@@ -13,7 +13,7 @@ _PARTS = re.compile(r"(.+\.py)(?:@([0-9a-f]{64}))?:([A-Za-z_][A-Za-z0-9_]*)")
 
 
 CRASHES = (Exception, SystemExit, KeyboardInterrupt, GeneratorExit, CancelledError)
-"""What a function of a user may raise. A call of `exit` ends the function, not the program."""
+"""Errors of functions of a user. A call of `exit` ends the function, not the program."""
 
 
 class FunctionReference(NamedTuple):

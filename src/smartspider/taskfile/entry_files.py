@@ -128,14 +128,15 @@ def _bytes_of(entry: EntryFile, folder: Path) -> bytes:
         if "\0" in entry.file or (path.exists() and not path.is_file()):
             raise OSError(errno.EINVAL, "it is not a regular file; '-' reads standard input")
         with path.open("rb") as file:
-            return _bounded(file)
-    return b"" if sys.stdin is None else _bounded(sys.stdin.buffer)
+            return read_bounded(file)
+    return b"" if sys.stdin is None else read_bounded(sys.stdin.buffer)
 
 
-def _bounded(file: BinaryIO) -> bytes:
-    found = file.read(MAX_BYTES + 1)
-    if len(found) > MAX_BYTES:
-        raise OSError(errno.EFBIG, f"it is larger than {MAX_BYTES:,} bytes; split it")
+def read_bounded(file: BinaryIO, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the content of a file; raise `OSError` if it is too large."""
+    found = file.read(max_bytes + 1)
+    if len(found) > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes:,} bytes; split it")
     return found
 
 

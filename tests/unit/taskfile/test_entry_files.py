@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.requests.request import Request
 from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.entry_files import read_bounded
 from smartspider.taskfile.load import load_document, load_task, parse_task
 from smartspider.taskfile.model.task import Task, task_spec
 
@@ -129,15 +131,12 @@ def test_the_content_of_a_file_that_is_no_list_of_urls_is_not_shown(tmp_path: Pa
             assert text not in shown, entry
 
 
-def test_a_file_is_bounded_in_size_and_its_lines_in_length(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_bounded_in_size_and_its_lines_in_length(tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("http://a/1\nhttp://a/" + "x" * 200_000)
     assert "line 2" in problems(tmp_path, {"file": "urls.txt"})[0].message
-    monkeypatch.setattr("smartspider.taskfile.entry_files.MAX_BYTES", 100_000)
-    (found,) = problems(tmp_path, {"file": "urls.txt"})
-    assert found.path == "entry_urls[0].file"
-    assert "larger than 100,000 bytes" in found.message
+    assert read_bounded(BytesIO(b"x" * 1000), 1000) == b"x" * 1000
+    with pytest.raises(OSError, match="larger than 999 bytes"):
+        read_bounded(BytesIO(b"x" * 1000), 999)
 
 
 def test_an_entry_longer_than_max_url_length_is_refused_with_its_line(tmp_path: Path) -> None:
