@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.acceptance.workshop import Workshop, html, written_site
+from tests.acceptance.workshop import Workshop, html, title_task, written_site
 
 from smartspider.demo import catalogue, journal
 from smartspider.demo.process import site_process
@@ -582,3 +582,27 @@ def test_priorities_and_depth_of_follow_hold(workshop: Workshop) -> None:
         ]
         crawl(workshop, list_task(site.url("/"), follow=follow, concurrency=1))
         assert site.paths() == ["/", "/high", "/low", "/last"]
+
+
+def test_a_page_type_is_fetched_with_its_own_settings(workshop: Workshop) -> None:
+    routes = {
+        "/": [{"body": '<h1>list</h1><a class="child" href="/1">one</a>'}],
+        "/1": [{"body": "<h1>1</h1>"}],
+    }
+    with written_site(workshop.folder, routes=routes) as site:
+        own = {"method": "POST", "headers": {"X-Key": "${KEY}", "X-Both": "page"}}
+        task = title_task(
+            site.url("/"),
+            follow=[{"selector": "a.child", "to": "detail"}],
+            pages={"detail": {"selectors": {"fields": {"title": "h1::text"}}, "fetch": own}},
+            fetch={"headers": {"X-Both": "task", "X-Task": "1"}},
+        )
+        workshop.write(task)
+        done = workshop.crawl("-o", "rows.jsonl", "-v", env={"SMARTSPIDER_VAR_KEY": "s3cr3t-value"}).expect(0)
+        first, second = site.log()
+    assert [row["title"] for row in workshop.rows()] == ["list", "1"]
+    assert (first.method, second.method) == ("GET", "POST")
+    sent = second.headers
+    assert (sent["x-both"], sent["x-task"], sent["x-key"]) == ("page", "1", "s3cr3t-value")
+    assert "x-key" not in first.headers
+    assert "s3cr3t-value" not in done.out + done.err

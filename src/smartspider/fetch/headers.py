@@ -13,6 +13,7 @@ from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
 from smartspider.core.requests.request_headers import (
     Headers,
     has_credentials,
+    merge_headers,
     trusted_origins,
     without_credentials,
 )
@@ -40,18 +41,29 @@ class HeaderPlan:
     def __init__(
         self, plan: FetchPlan, contact: str | None = None, *, entries: Iterable[str] | None = None
     ) -> None:
+        urls = None if entries is None else list(entries)
         self._agents = plan.user_agents or (user_agent(contact),)
         self._extras = self._all_extras(plan.headers)
         self._open_extras = self._all_extras(without_credentials(plan.headers))
         """Without credentials."""
         self._origins: frozenset[str] | None = None
-        if entries is not None and has_credentials(plan.headers):
-            self._origins = frozenset(origin for url in entries for origin in trusted_origins(url))
+        if urls is not None and has_credentials(plan.headers):
+            self._origins = frozenset(origin for url in urls for origin in trusted_origins(url))
         is_one = len(self._agents) == 1 and self._origins is None
         self._only = self._extras[self._agents[0]] if is_one else None
+        self._pages = {
+            page: HeaderPlan(own, contact, entries=urls)
+            for page, own in plan.pages.items()
+            if (own.headers, own.user_agents) != (plan.headers, plan.user_agents)
+        }
+        """The headers of page types that have their own."""
 
     def _all_extras(self, headers: Headers) -> dict[str, Extras]:
-        return {agent: Extras(headers=_merged(_own(agent), headers)) for agent in self._agents}
+        return {agent: Extras(headers=merge_headers(_own(agent), headers)) for agent in self._agents}
+
+    def of_page(self, page: str) -> HeaderPlan:
+        """Return the headers of a page type."""
+        return self._pages.get(page, self)
 
     def page_extras(self, url: str) -> Extras:
         """Return the extras of an ordinary page: headers only."""
@@ -62,7 +74,7 @@ class HeaderPlan:
 
     def robots_extras(self, host: str) -> Extras:
         """Return the extras of a robots.txt request, without the task's own headers."""
-        return Extras(headers=_merged(_own(self.agent_of(host)), (("Accept", "text/plain,*/*;q=0.5"),)))
+        return Extras(headers=merge_headers(_own(self.agent_of(host)), (("Accept", "text/plain,*/*;q=0.5"),)))
 
     def agent_of(self, host: str) -> str:
         """Return the user agent for a host."""
@@ -82,12 +94,12 @@ class HeadersLayer:
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         """Return the page, requested with all headers."""
-        extras = self._headers.page_extras(request.url)
+        extras = self._headers.of_page(request.page).page_extras(request.url)
         own = request.extras
         if own is not NO_EXTRAS and own != NO_EXTRAS:
-            extras = msgspec.structs.replace(own, headers=_merged(extras.headers, own.headers))
+            extras = msgspec.structs.replace(own, headers=merge_headers(extras.headers, own.headers))
             if own.version is not None:
-                headers = _merged(extras.headers, own.version.headers)
+                headers = merge_headers(extras.headers, own.version.headers)
                 extras = msgspec.structs.replace(extras, headers=headers)
         return await self._inner.fetch(msgspec.structs.replace(request, extras=extras), permit)
 
@@ -99,9 +111,3 @@ def _own(agent: str) -> Headers:
         ("Accept-Language", _LANGUAGE),
         ("Accept-Encoding", ACCEPT_ENCODING),
     )
-
-
-def _merged(under: Headers, over: Headers) -> Headers:
-    """Return the headers of `over`, and those of `under` that it does not name."""
-    named = {name.lower() for name, _ in over}
-    return (*(header for header in under if header[0].lower() not in named), *over)

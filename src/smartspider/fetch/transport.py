@@ -21,6 +21,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut, TooLarge
+from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
@@ -93,7 +94,7 @@ class AiohttpTransport:
         self._choose_proxy = context.choose_proxy
         self._cookies = SessionCookies(context.clock)
         self._sessions = TransportSessions(
-            context.policy, _PermittedRequest, min(CONNECT_S, plan.timeout_s), tls
+            context.policy, _PermittedRequest, min(CONNECT_S, _longest_s(plan)), tls
         )
 
     async def __aenter__(self) -> Self:
@@ -107,14 +108,13 @@ class AiohttpTransport:
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         """Return the response to a request, whatever its status."""
-        limit = self._plan.page_bytes.get(request.page)
-        if limit is None:
+        own = self._plan.pages.get(request.page)
+        if own is None:
             return await self._fetch(request, permit, read_body, self._plan.max_bytes)
         try:
-            return await self._fetch(request, permit, read_body, limit)
-        except TooLarge:
-            what = f"the file has more bytes than max_bytes of the step 'download' allows ({limit})"
-            raise TooLarge(what, hint="raise max_bytes of the step") from None
+            return await self._fetch(request, permit, read_body, own.max_bytes)
+        except TooLarge as error:
+            raise _too_large(request.page, own.max_bytes, self._plan.max_bytes) or error from None
 
     def cut_at(self, max_bytes: int) -> Fetcher:
         """Return a fetcher that truncates longer bodies instead of refusing them."""
@@ -122,9 +122,10 @@ class AiohttpTransport:
 
     async def _fetch(self, request: Request, permit: Permit, read: ReadBody, max_bytes: int) -> Page:
         headers = _prepared(request.extras.headers)
+        timeout_s = self._plan.of_page(request.page).timeout_s
         for _ in range(_FRESH_CONNECTIONS):
             await permit.approach()
-            exchange = Exchange(headers, permit, self._plan.timeout_s, self._clock)
+            exchange = Exchange(headers, permit, timeout_s, self._clock)
             token = _exchange.set(exchange)
             try:
                 return await self._converse(request, exchange, read, max_bytes)
@@ -134,7 +135,7 @@ class AiohttpTransport:
             except asyncio.CancelledError as error:
                 if not exchange.has_timed_out():
                     raise
-                raise TimedOut(f"{request.url}: no response within {self._plan.timeout_s:g} s") from error
+                raise TimedOut(f"{request.url}: no response within {timeout_s:g} s") from error
             except FOREIGN as error:
                 raise translate_error(error, request.url) from error
             finally:
@@ -176,6 +177,19 @@ class AiohttpTransport:
             fetched_at=self._clock.now(),
             elapsed_s=self._clock.monotonic() - exchange.sent_at,
         )
+
+
+def _longest_s(plan: FetchPlan) -> float:
+    return max(own.timeout_s for own in (plan, *plan.pages.values()))
+
+
+def _too_large(page: str, limit: int, usual: int) -> TooLarge | None:
+    """Return the error that names the limit of a page type; None if it has the limit of the task."""
+    if page.startswith(FILE_PAGE):
+        what = f"the file has more bytes than max_bytes of the step 'download' allows ({limit})"
+        return TooLarge(what, hint="raise max_bytes of the step")
+    what = f"the body has more bytes than pages.{page}.fetch.max_bytes allows ({limit})"
+    return None if limit == usual else TooLarge(what)
 
 
 class _TruncatingFetcher:

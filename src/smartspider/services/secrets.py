@@ -40,6 +40,6 @@ async def read_secrets(source: SecretSource, plan: Plan) -> SecretValues:
 def _names_in_headers(plan: Plan) -> set[str]:
     """Return the names of the secrets in the task's headers."""
     entries = {id(entry.extras): entry.extras for entry in plan.entries}
-    headers = [plan.fetch.headers, *(extras.headers for extras in entries.values())]
+    headers = [tuple(plan.fetch.all_headers), *(extras.headers for extras in entries.values())]
     headers += [rule.request.headers for page in plan.pages.values() for rule in page.follow if rule.request]
     return set(references_in([text for one in headers for _, text in one]))

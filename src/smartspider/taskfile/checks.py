@@ -266,16 +266,28 @@ def _pagination(kind: str) -> Finder:
 
 def _transport(task: Task) -> Iterator[str]:
     """Find a `fetch.mode` without an installed transport."""
-    if not registry.is_known(TRANSPORT, task.fetch.mode):
-        yield "fetch.mode"
+    for path, fetch in task.fetch_sections.items():
+        if fetch.mode is not None and not registry.is_known(TRANSPORT, fetch.mode):
+            yield f"{path}.mode"
+
+
+def _is_in_fetch(key: str) -> Finder:
+    """Find a key that is set in `fetch`, or in that of a page type."""
+
+    def find(task: Task) -> Iterator[str]:
+        for path, fetch in task.fetch_sections.items():
+            if getattr(fetch, key) != type(fetch).model_fields[key].default:
+                yield f"{path}.{key}"
+
+    return find
 
 
 NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("pagination by scrolling is", _pagination("scroll")),
     ("fetching by browser or impersonation is", _transport),
-    ("proxy pools are", _is_set("fetch.proxy_pool")),
-    ("waiting for an element is", _is_set("fetch.wait_for")),
-    ("actions on a page are", _is_set("fetch.actions")),
+    ("proxy pools are", _is_in_fetch("proxy_pool")),
+    ("waiting for an element is", _is_in_fetch("wait_for")),
+    ("actions on a page are", _is_in_fetch("actions")),
     ("sinks besides the result store are", _is_set("sinks")),
     ("alerts on empty fields are", _is_set("alerts.empty_fields")),
     ("the WARC archive is", _is_set("archive.warc")),

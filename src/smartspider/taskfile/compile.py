@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from smartspider.core.items.dedup import ItemDedup, unique_keys
 from smartspider.core.pages.rules import PagePlan
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
+from smartspider.core.requests.request_headers import merge_headers
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
 from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, RunLimits
@@ -16,6 +19,7 @@ from smartspider.taskfile.compile_files import file_pages
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
 from smartspider.taskfile.entries import entry_requests
 from smartspider.taskfile.functions import bind_functions
+from smartspider.taskfile.model.fetch import PageFetch
 from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task, task_spec
 from smartspider.taskfile.model.values import duration_s, host_in_punycode
@@ -72,13 +76,29 @@ def _scope(task: Task, entry_hosts: frozenset[str]) -> UrlScope:
 
 def _fetch(task: Task, files: Mapping[str, PagePlan]) -> FetchPlan:
     fetch = task.fetch
-    return FetchPlan(
+    plan = FetchPlan(
         mode=fetch.mode,
         headers=tuple(fetch.headers.items()),
         timeout_s=fetch.timeout_s,
         max_bytes=fetch.max_bytes,
-        page_bytes={name: page.file.max_bytes for name, page in files.items() if page.file},
         user_agents=tuple(fetch.user_agents),
+    )
+    pages = {
+        name: _page_fetch(plan, page.fetch) for name, page in task.pages.items() if page.fetch != PageFetch()
+    }
+    sizes = {name: page.file.max_bytes for name, page in files.items() if page.file}
+    pages |= {name: msgspec.structs.replace(plan, max_bytes=size) for name, size in sizes.items()}
+    return msgspec.structs.replace(plan, pages=pages)
+
+
+def _page_fetch(plan: FetchPlan, own: PageFetch) -> FetchPlan:
+    """Return the fetch settings of a page type: those of the task with its own."""
+    return FetchPlan(
+        mode=own.mode or plan.mode,
+        headers=merge_headers(plan.headers, tuple(own.headers.items())),
+        timeout_s=own.timeout_s or plan.timeout_s,
+        max_bytes=own.max_bytes or plan.max_bytes,
+        user_agents=tuple(own.user_agents) or plan.user_agents,
     )
 
 
@@ -153,10 +173,11 @@ def _overrides(task: Task) -> Iterator[str]:
         yield f"the delay between requests to a host is only {politeness.delay_s:g} s (politeness.delay_s)"
     if not politeness.adaptive:
         yield "requests are not slowed down for overloaded hosts (politeness.adaptive)"
-    if task.fetch.user_agents:
-        yield "the crawler does not send its own user agent (fetch.user_agents)"
-    if _has_user_agent(task.fetch.headers):
-        yield "the crawler does not send its own user agent (fetch.headers)"
+    for path, fetch in task.fetch_sections.items():
+        if fetch.user_agents:
+            yield f"the crawler does not send its own user agent ({path}.user_agents)"
+        if _has_user_agent(fetch.headers):
+            yield f"the crawler does not send its own user agent ({path}.headers)"
     if any(_has_user_agent(entry.headers) for entry in task.entry_urls if not isinstance(entry, str)):
         yield "the crawler does not send its own user agent to an entry URL (entry_urls)"
 

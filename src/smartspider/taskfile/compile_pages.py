@@ -81,22 +81,27 @@ def steps_of(steps: Iterable[str | Step]) -> tuple[dict[str, Any], ...]:
 
 
 def _follow(follow: Follow, page: str, task: Task) -> core.FollowRule:
+    to = follow.to or page
+    method = task.link_method(to)
+    template = follow.request or (None if method in (None, "GET") else RequestTemplate())
     return core.FollowRule(
         rule=core.ValueRule(follow.type, follow.selector, many=True),
-        to=follow.to or page,
+        to=to,
         allow=tuple(follow.allow),
         deny=tuple(follow.deny),
         priority=follow.priority,
         max_depth=follow.max_depth,
         carry=tuple(follow.carry),
-        request=None if follow.request is None else _template(follow.request, task),
+        request=None if template is None else _template(template, method, task),
     )
 
 
-def _template(request: RequestTemplate, task: Task) -> core.FollowRequest:
+def _template(request: RequestTemplate, method: str | None, task: Task) -> core.FollowRequest:
+    if request.body is not None and method in (None, "GET"):
+        method = "POST"
     return core.FollowRequest(
         url=request.url,
-        method=request.method or ("GET" if request.body is None else "POST"),
+        method=request.method or method or "GET",
         headers=tuple(request.headers.items()),
         body=request.body,
         variables=dict(task.variables),
@@ -140,7 +145,11 @@ def sitemap_plans(task: Task) -> dict[str, PagePlan]:
     if isinstance(task.sitemaps, bool):
         if not task.sitemaps:
             return {}
-        default_plan = SitemapPlan(DEFAULT_PAGE, max_bytes=task.fetch.max_bytes)
+        default_plan = SitemapPlan(
+            DEFAULT_PAGE,
+            max_bytes=task.fetch.max_bytes,
+            method=task.link_method(DEFAULT_PAGE) or "GET",
+        )
         return {
             ROBOTS_PAGE: PagePlan(ROBOTS_PAGE, kind="robots"),
             SITEMAP_PAGE: PagePlan(SITEMAP_PAGE, kind="sitemap", sitemap=default_plan),
@@ -175,4 +184,5 @@ def _plan(given: str | Sitemap, task: Task) -> SitemapPlan:
         newer_age_s=age_s,
         newer_moment=moment,
         max_bytes=task.fetch.max_bytes,
+        method=task.link_method(sitemap.page) or "GET",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from smartspider.core.errors import Problem
 from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
-from smartspider.core.requests.request import Extras, Request, make_request
+from smartspider.core.requests.request import DEFAULT_PAGE, Extras, Request, make_request
 from smartspider.core.requests.templates import (
     fill_body,
     fill_form,
@@ -42,7 +42,7 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
 
 def _all_requests(task: Task, rules: CanonicalRules) -> Iterator[tuple[int, Request]]:
     """Yield the requests of all entries with the number of their entry."""
-    plain = Extras(task.fetch.method)
+    plain = Extras(task.entry_method(DEFAULT_PAGE))
     for index, entry in enumerate(task.entry_urls):
         if isinstance(entry, str) and "{" not in entry:  # up to a million of them, so no steps in between
             yield index, make_request(normal_url(entry) or "", rules=rules, is_entry=True, extras=plain)
@@ -101,7 +101,7 @@ def _extras(entry: EntryOptions, values: Mapping[str, Any], task: Task) -> Extra
     headers = tuple((name, fill_header(text, values)) for name, text in entry.headers.items())
     meta = fill_json(entry.meta, values) if values else dict(entry.meta)
     body: bytes | None = None
-    method = task.fetch.method
+    method = task.entry_method(entry.page)
     if entry.graphql is not None:
         query = {"query": entry.graphql.query, "variables": fill_json_body(entry.graphql.variables, values)}
         operation = {"operationName": entry.graphql.operation} if entry.graphql.operation else {}

@@ -17,7 +17,8 @@ _MALFORMED = "letters, digits and '_', such as ${API_KEY}; write $${ for a liter
 
 def find_secret_problems(task: Task) -> Iterator[Problem]:
     """Yield a problem for each `${` that names no secret, and for each secret in a URL."""
-    yield from _malformed("fetch.headers", task.fetch.headers)
+    for path, fetch in task.fetch_sections.items():
+        yield from _malformed(f"{path}.headers", fetch.headers)
     for index, entry in enumerate(task.entry_urls):
         path = f"entry_urls[{index}]"
         if isinstance(entry, str):

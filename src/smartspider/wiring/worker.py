@@ -31,6 +31,7 @@ from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.data_folder import run_lock_file
 from smartspider.installation.installation import Installation
@@ -40,7 +41,7 @@ from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.fetcher import ChooseProxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.plugins.kinds import TRANSPORT
-from smartspider.plugins.registry import available, resolve
+from smartspider.plugins.registry import available
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
 from smartspider.services.secrets import read_secrets
 from smartspider.wiring.dedup import ProcessDedup
@@ -91,12 +92,11 @@ class JobFactory(msgspec.Struct, frozen=True):
         secrets = await read_secrets(self.installation.secrets, plan)
         if self.redactor is not None:
             entry_headers = (header for entry in plan.entries for header in entry.extras.headers)
-            own_headers = (*plan.fetch.headers, *entry_headers)
+            own_headers = (*plan.fetch.all_headers, *entry_headers)
             self.redactor.add_headers(header for header in own_headers if not has_references(header[1]))
             self.redactor.add(*secrets.values())
-        new_transport = resolve(TRANSPORT, plan.fetch.mode)
         context = TransportContext(clock, policy, choose_proxy(settings))
-        async with new_transport(plan.fetch, context) as transport:
+        async with open_transport(plan.fetch, context) as transport:
             entries = (entry.url for entry in plan.entries)
             headers = HeaderPlan(plan.fetch, settings.contact or None, entries=entries)
             robots = None

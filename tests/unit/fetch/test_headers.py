@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from smartspider import __version__
@@ -68,3 +69,20 @@ def test_credentials_of_the_task_go_to_the_origins_of_its_entries(url: str, is_t
     sent = dict(headers.page_extras(url).headers)
     assert all((name in sent) is is_trusted for name, _ in secrets)
     assert sent["X-Other"] == "z"
+
+
+async def test_a_page_type_has_its_own_headers_and_user_agent(net: Any) -> None:
+    own = FetchPlan(headers=(("Accept", "application/json"),), user_agents=("mine",))
+    plan = FetchPlan(headers=(("Accept", "x/y"),), pages={"detail": own})
+    async with net.site({"/": net.http()}) as site, net.stack(plan) as fetcher:
+        for page in ("default", "detail"):
+            await fetcher.fetch(msgspec.structs.replace(net.asks(site.url), page=page), net.permit)
+    assert [seen.headers["accept"] for seen in site.seen] == ["x/y", "application/json"]
+    assert [seen.headers["user-agent"] for seen in site.seen] == [user_agent(), "mine"]
+
+
+def test_credentials_of_a_page_type_go_to_the_origins_of_the_entries() -> None:
+    plan = FetchPlan(pages={"detail": FetchPlan(headers=(("Authorization", "x"),))})
+    own = HeaderPlan(plan, entries=iter(["http://h/"])).of_page("detail")
+    assert "Authorization" in dict(own.page_extras("http://h/a").headers)
+    assert "Authorization" not in dict(own.page_extras("http://other/").headers)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 import uvloop
 
@@ -349,3 +350,19 @@ def test_the_transport_works_on_uvloop(net: Any) -> None:
             return bytes(pages[-1].body)
 
     assert len(uvloop.run(crawl())) == 100_000
+
+
+async def test_a_page_type_has_its_own_limits(net: Any) -> None:
+    plan = FetchPlan(timeout_s=0.3, pages={"big": FetchPlan(max_bytes=10), "slow": FetchPlan(timeout_s=30)})
+
+    async def answer(_seen: Any, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.5)
+        writer.write(net.http(b"x" * 100))
+
+    async with net.serve(answer) as server, net.transport(plan) as transport:
+        big, slow = (msgspec.structs.replace(net.asks(server.url), page=page) for page in ("big", "slow"))
+        with pytest.raises(TimedOut):
+            await transport.fetch(net.asks(server.url), net.permit)
+        with pytest.raises(TooLarge, match=r"pages\.big\.fetch\.max_bytes allows \(10\)"):
+            await transport.fetch(big, net.permit)
+        assert len((await transport.fetch(slow, net.permit)).body) == 100

@@ -27,7 +27,7 @@ def test_each_set_of_options_is_a_page_type_with_its_own_size() -> None:
     file = FilePlan(folder="large", max_bytes=5)
     assert plan.downloads
     assert plan.pages[file.page].file == file
-    assert plan.fetch.page_bytes == {file.page: 5}
+    assert {page: own.max_bytes for page, own in plan.fetch.pages.items()} == {file.page: 5}
 
 
 def test_a_rule_downloads_too() -> None:

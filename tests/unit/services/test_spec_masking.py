@@ -15,6 +15,7 @@ SPEC = {
     ],
     "selectors": {"fields": {"token": {"type": "css", "expr": ".token::text"}, "title": "h1"}},
     "fetch": {"headers": {"Authorization": "Bearer abcdef", "Accept": "text/html", "X-Api-Key": "abcdef"}},
+    "pages": {"api": {"fetch": {"headers": {"X-Auth-Token": "abcdef", "Accept": "text/json"}}}},
     "concurrency": 4,
     "use_cookie": True,
     "cookie_id": 3,
@@ -32,6 +33,7 @@ def test_secrets_in_headers_and_urls_are_left_out_and_nothing_else() -> None:
         "fetch": {
             "headers": {"Authorization": "[redacted]", "Accept": "text/html", "X-Api-Key": "[redacted]"}
         },
+        "pages": {"api": {"fetch": {"headers": {"X-Auth-Token": "[redacted]", "Accept": "text/json"}}}},
     }
 
 

@@ -61,7 +61,22 @@ def full() -> dict[str, Any]:
         },
         "follow": [{"selector": "a.t", "to": "detail", "allow": ["/p/"], "deny": ["x"], "max_depth": 2}],
         "pagination": {"type": "cursor", "expr": "next", "param": "c", "in": "body"},
-        "pages": {"detail": {"selectors": {"fields": {"text": {"type": "regex", "expr": "a(b)"}}}}},
+        "pages": {
+            "detail": {
+                "selectors": {"fields": {"text": {"type": "regex", "expr": "a(b)"}}},
+                "fetch": {
+                    "mode": "browser",
+                    "method": "POST",
+                    "headers": {"Accept": "application/json"},
+                    "timeout_s": 30,
+                    "max_bytes": 20_000_000,
+                    "user_agents": ["me"],
+                    "proxy_pool": "p",
+                    "wait_for": ".done",
+                    "actions": [{"click": ".more"}],
+                },
+            }
+        },
         "scope": {
             "domains": ["example.com"],
             "allow": ["/"],

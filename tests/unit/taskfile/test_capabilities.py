@@ -37,6 +37,15 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
         ({"fetch": {"proxy_pool": "p"}}, "fetch.proxy_pool"),
         ({"fetch": {"wait_for": ".a"}}, "fetch.wait_for"),
         ({"fetch": {"actions": [{"click": "a"}]}}, "fetch.actions"),
+        ({"pages": {"default": {"emit": False, "fetch": {"mode": "browser"}}}}, "pages.default.fetch.mode"),
+        (
+            {"pages": {"default": {"emit": False, "fetch": {"proxy_pool": "p"}}}},
+            "pages.default.fetch.proxy_pool",
+        ),
+        (
+            {"pages": {"default": {"emit": False, "fetch": {"wait_for": ".a"}}}},
+            "pages.default.fetch.wait_for",
+        ),
         ({"sinks": [{"use": "x"}]}, "sinks"),
         ({"alerts": {"empty_fields": 0.5}}, "alerts.empty_fields"),
         ({"archive": {"warc": True}}, "archive.warc"),

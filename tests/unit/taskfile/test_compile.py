@@ -205,6 +205,10 @@ def test_a_polite_task_overrides_nothing() -> None:
             "the crawler does not send its own user agent (fetch.headers)",
         ),
         (
+            {"pages": {"default": {"emit": False, "fetch": {"user_agents": ["x"]}}}},
+            "the crawler does not send its own user agent (pages.default.fetch.user_agents)",
+        ),
+        (
             {"entry_urls": [{"url": "http://a/", "headers": {"User-Agent": "x"}}]},
             "the crawler does not send its own user agent to an entry URL (entry_urls)",
         ),

@@ -108,6 +108,16 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
         ["scroll", {"type": "click"}, {}],
     ),
     ("pages.NAME.emit", [False], ["no", None]),
+    ("pages.NAME.fetch", [{"timeout_s": 1}], ["http", None]),
+    ("pages.NAME.fetch.mode", ["http", "browser", None], ["chrome"]),
+    ("pages.NAME.fetch.method", ["POST", None], ["get"]),
+    ("pages.NAME.fetch.headers", [{"Accept": "a"}], [{"a:": "b"}, None]),
+    ("pages.NAME.fetch.timeout_s", [1, 0.5, None], [0, "30"]),
+    ("pages.NAME.fetch.max_bytes", [1, None], [0, "20MB"]),
+    ("pages.NAME.fetch.user_agents", [["a/1"]], ["a/1", None]),
+    ("pages.NAME.fetch.proxy_pool", ["p", None], [""]),
+    ("pages.NAME.fetch.wait_for", [".a", None], [""]),
+    ("pages.NAME.fetch.actions", [[{"click": ".a"}]], [{}]),
     (
         "scope.domains",
         [["example.com", "MÜNCHEN.de", "127.0.0.1", "[::1]"]],
@@ -301,7 +311,7 @@ def test_every_key_of_the_schema_is_tried_here() -> None:
     kinds = {f"pagination.{key}" for _, key, _, _ in PAGINATIONS}
     places = {
         "Task": "", "Entry": "entry_urls[].", "EntryList": "entry_urls[].", "EntryFile": "entry_urls[].",
-        "Selectors": "selectors.", "Rule": "selectors.fields.NAME.",
+        "PageFetch": "pages.NAME.fetch.", "Selectors": "selectors.", "Rule": "selectors.fields.NAME.",
         "Follow": "follow[].", "PageType": "pages.NAME.", "Step": "pipeline[].", "Sink": "sinks[].",
         "GraphQl": "entry_urls[].graphql.", "Range": "entry_urls[].each.v.", "Sitemap": "sitemaps[].",
         "RequestTemplate": "follow[].request.", "Adaptive": "recrawl.adaptive.",

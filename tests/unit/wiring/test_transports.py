@@ -76,3 +76,17 @@ async def test_an_installed_transport_fetches_the_pages_of_its_mode(tmp_path: Pa
         ended = await crawl_run(folder, run, plan, workers=1, on_ready=lambda _stop: None)
         assert (ended.state, ended.counters.done, ended.counters.items) == ("completed", 1, 1)
         assert ended.needs == {"browser"}
+
+
+@pytest.mark.usefixtures("browser")
+async def test_a_page_type_can_have_a_transport_of_its_own(tmp_path: Path) -> None:
+    entry = {"url": "http://h.example/", "page": "rendered"}
+    rendered = {"selectors": {"fields": {"t": "title"}}, "fetch": {"mode": "browser"}}
+    task = {**TASK, "fetch": {}, "entry_urls": [entry], "pages": {"rendered": rendered}}
+    plan = compile_task(parse_task(task))
+    assert plan.needs == {"browser", "http"}
+    with open_folder(tmp_path / "data") as folder:
+        run = await folder.store.create_run(plan)
+        run = await folder.store.set_state(run.id, "running")
+        ended = await crawl_run(folder, run, plan, workers=1, on_ready=lambda _stop: None)
+        assert (ended.state, ended.counters.items) == ("completed", 1)

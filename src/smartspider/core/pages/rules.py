@@ -162,6 +162,8 @@ class SitemapPlan(msgspec.Struct, frozen=True):
     """Only pages changed since, by age or by date. Pages without a date are included."""
     max_bytes: int = 20_000_000
     """Maximum decompressed size."""
+    method: str = "GET"
+    """The method of requests for the pages."""
 
 
 class PagePlan(msgspec.Struct, frozen=True):

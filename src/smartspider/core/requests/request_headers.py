@@ -55,3 +55,9 @@ def trusted_origins(url: str) -> tuple[str, ...]:
     scheme, _, authority = origin.partition("://")
     has_port = authority.rpartition("]")[2].find(":") >= 0
     return (origin,) if scheme == "https" or has_port else (origin, f"https://{authority}")
+
+
+def merge_headers(under: Headers, over: Headers) -> Headers:
+    """Return the headers of `over`, and those of `under` that it does not name."""
+    named = {name.lower() for name, _ in over}
+    return (*(header for header in under if header[0].lower() not in named), *over)

@@ -68,10 +68,25 @@ class FetchPlan(msgspec.Struct, frozen=True):
     timeout_s: float = 30.0
     max_bytes: int = 20_000_000
     max_redirects: int = 10
-    page_bytes: dict[str, int] = {}
-    """Maximum body sizes of page types that have their own."""
     user_agents: tuple[str, ...] = ()
     """Instead of the default user agent, at the user's explicit choice; recorded in the audit log."""
+    pages: dict[str, FetchPlan] = {}
+    """The complete settings of page types that have their own."""
+
+    def of_page(self, page: str) -> FetchPlan:
+        """Return the settings of a page type."""
+        return self.pages.get(page, self)
+
+    @property
+    def all_headers(self) -> list[tuple[str, str]]:
+        """The headers of all page types."""
+        plans = (self, *self.pages.values())
+        return list(dict.fromkeys(header for plan in plans for header in plan.headers))
+
+    @property
+    def modes(self) -> frozenset[str]:
+        """The transports of all page types."""
+        return frozenset(plan.mode for plan in (self, *self.pages.values()))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -110,7 +125,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs(self) -> frozenset[str]:
         """The capabilities a worker must have to lease requests of the run."""
-        return frozenset({self.fetch.mode, *map(secret_capability, self.secrets)})
+        return frozenset({*self.fetch.modes, *map(secret_capability, self.secrets)})
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -119,7 +134,7 @@ class Plan(msgspec.Struct, frozen=True):
         templates = [part for request in follows for part in (dict(request.headers), request.body)]
         return frozenset(
             (
-                *references_in([*(text for _, text in self.fetch.headers), *templates]),
+                *references_in([*(text for _, text in self.fetch.all_headers), *templates]),
                 *names_in_requests(entry.extras for entry in self.entries),
             )
         )
@@ -133,7 +148,7 @@ class Plan(msgspec.Struct, frozen=True):
     def sends_own_parts(self) -> bool:
         """True if requests have headers or bodies of the task, which may refer to secrets."""
         return (
-            bool(self.fetch.headers)
+            bool(self.fetch.all_headers)
             or any(entry.extras.headers or entry.extras.body for entry in self.entries)
             or any(
                 isinstance(page.pagination, CursorPagination) or any(rule.request for rule in page.follow)

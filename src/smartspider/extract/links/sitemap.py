@@ -16,7 +16,7 @@ from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE, PagePlan, SitemapPlan
 from smartspider.core.requests.refusal import Refusal
-from smartspider.core.requests.request import Request
+from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
 from smartspider.extract.links.link_limit import within_limit
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _links(
     since = sitemap.newer_moment
     if sitemap.newer_age_s is not None:
         since = page.fetched_at - sitemap.newer_age_s
+    extras = NO_EXTRAS if sitemap.method == "GET" else Extras(sitemap.method)
     seen: set[SitemapEntry] = set()
     for line in listed:
         same = line._replace(lastmod="")
@@ -79,7 +80,7 @@ def _links(
             continue
         seen.add(same)
         if not line.is_sitemap:
-            yield Link(line.url, sitemap.to, allow=sitemap.allow, deny=sitemap.deny, depth=0)
+            yield Link(line.url, sitemap.to, allow=sitemap.allow, deny=sitemap.deny, depth=0, extras=extras)
         else:
             refusal = None if request.depth < MAX_NESTING else TOO_NESTED
             yield Link(line.url, plan.name, depth=request.depth + 1, refusal=refusal)

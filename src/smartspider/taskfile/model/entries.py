@@ -48,7 +48,8 @@ class EntryOptions(Section):
     """Keys of every entry besides its URL."""
 
     method: Method | None = Field(
-        default=None, description="Default: `fetch.method`; POST for GraphQL or with a body."
+        default=None,
+        description="Default: `fetch.method` of the page type or the task; POST for GraphQL or with a body.",
     )
     headers: Headers = Field(default={}, description="Sent with this request.")
     body: Body | None = Field(default=None, description="Text is sent verbatim, an object or a list as JSON.")

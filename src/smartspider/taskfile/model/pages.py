@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, Tag, ValidationInfo, field_validator
 
+from smartspider.taskfile.model.fetch import PageFetch
 from smartspider.taskfile.model.forms import LIST, MARK, OBJECT, TEXT, Section, by_form, by_kind
 from smartspider.taskfile.model.rules import FieldRule, ItemsRule
 from smartspider.taskfile.model.values import (
@@ -221,8 +222,11 @@ class PageType(Section):
     emit: bool = Field(
         default=True, description="Store the items; if false, `follow` only carries their fields."
     )
+    fetch: PageFetch = Field(
+        default=PageFetch(), description="How pages of this type are fetched, where it differs from `fetch`."
+    )
 
     @property
     def is_empty(self) -> bool:
         """Return whether nothing is extracted or followed."""
-        return self == PageType()
+        return self == PageType(fetch=self.fetch)

@@ -1,4 +1,4 @@
-"""The sections of a task from `scope` to `archive`."""
+"""The sections of a task from `scope` to `archive`, except `fetch`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ from smartspider.taskfile.model.values import (
     Depth,
     Domain,
     Duration,
-    Headers,
-    Method,
     Param,
     Pattern,
     Share,
     Text,
-    UserAgent,
 )
 
 ADAPTIVE = MARK + "adaptive"
 _STATUS = Annotated[int, Field(ge=100, le=599)]
-_Options = Annotated[dict[str, JsonValue], Field(min_length=1)]
 
 
 class Scope(Section):
@@ -43,32 +39,6 @@ class Scope(Section):
     )
     max_depth: Depth | None = Field(default=None, description="Maximum links followed from an entry URL.")
     same_host: bool = Field(default=False, description="A link must stay on the host of its page.")
-
-
-class Fetch(Section):
-    """Fetching of pages."""
-
-    mode: Literal["http", "browser", "impersonate"] = Field(
-        default="http", description="Plain HTTP, a browser, or impersonation."
-    )
-    method: Method = Field(default="GET", description="Method of entry URLs without their own.")
-    headers: Headers = Field(
-        default={},
-        description="Sent with every page request; credentials only to the origins of entry URLs.",
-        examples=[{"Accept-Language": "en"}],
-    )
-    timeout_s: float = Field(
-        default=30.0, gt=0, le=3600, description="Total timeout of a request in seconds."
-    )
-    max_bytes: int = Field(
-        default=20_000_000, ge=1, le=2_000_000_000, description="Maximum decompressed body size."
-    )
-    user_agents: list[UserAgent] = Field(
-        default=[], description="Sent instead of the default; recorded in the audit log."
-    )
-    proxy_pool: Text | None = Field(default=None, description="Pool of proxies.")
-    wait_for: Text | None = Field(default=None, description="Selector that the browser waits for.")
-    actions: list[_Options] = Field(default=[], description="Browser: actions on the page, in order.")
 
 
 class Politeness(Section):

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, Tag, field_validator
 from smartspider.core.requests.request import DEFAULT_PAGE
 from smartspider.core.tasks import TaskSpec
 from smartspider.taskfile.model.entries import EntryForm, ValueForm
+from smartspider.taskfile.model.fetch import Fetch, PageFetch
 from smartspider.taskfile.model.forms import LIST, MARK, NUMBER, OBJECT, SWITCH, TEXT, Section, by_form
 from smartspider.taskfile.model.pages import Follow, PageType, Pagination, Selectors
 from smartspider.taskfile.model.rules import StepForm
@@ -19,7 +20,6 @@ from smartspider.taskfile.model.sections import (
     Alerts,
     Archive,
     Dedup,
-    Fetch,
     Limits,
     Politeness,
     Recrawl,
@@ -156,6 +156,20 @@ class Task(Section):
             selectors=self.selectors, follow=self.follow, pagination=self.pagination, emit=self.emit
         )
         return self.pages if DEFAULT_PAGE in self.pages else {DEFAULT_PAGE: top, **self.pages}
+
+    @property
+    def fetch_sections(self) -> dict[str, Fetch | PageFetch]:
+        """`fetch`, and those of page types, by their paths."""
+        own = {f"pages.{name}.fetch": page.fetch for name, page in self.pages.items()}
+        return {"fetch": self.fetch, **own}
+
+    def link_method(self, page: str) -> str | None:
+        """Return the method of links to pages of a type, or None if the type has none of its own."""
+        return self.pages[page].fetch.method if page in self.pages else None
+
+    def entry_method(self, page: str) -> str:
+        """Return the method of entries of a page type."""
+        return self.link_method(page) or self.fetch.method
 
     def as_written(self) -> dict[str, Any]:
         """Return the task as plain JSON values without defaults, in the user's order of fields and pages."""

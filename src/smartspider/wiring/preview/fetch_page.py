@@ -17,13 +17,12 @@ from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.engine.runtime import SystemClock
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Permit, TransportContext
 from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
-from smartspider.plugins.kinds import TRANSPORT
-from smartspider.plugins.registry import resolve
 from smartspider.wiring.worker import choose_proxy
 
 
@@ -115,7 +114,7 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
     headers = HeaderPlan(plan, context.settings.contact or None, entries=[normal])
     request = make_request(normal)
     transport_context = TransportContext(context.clock, context.policy, choose_proxy(context.settings))
-    async with resolve(TRANSPORT, plan.mode)(plan, transport_context) as transport:
+    async with open_transport(plan, transport_context) as transport:
         robots = None
         if context.robots is not None:
             robots = build_robots(

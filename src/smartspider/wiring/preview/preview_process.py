@@ -109,7 +109,7 @@ async def _preview_page(request: PreviewRequest, installation: Installation) -> 
         installation.store,
         await read_secrets(installation.secrets, plan),
     )
-    page: Page = await fetch_with(context, request.url, plan.fetch)
+    page: Page = await fetch_with(context, request.url, plan.fetch.of_page(plan.entries[0].page))
     return PagePreview(page.url, page.status, apply_rules(request.task, page))
 
 

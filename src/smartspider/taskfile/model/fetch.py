@@ -1,0 +1,57 @@
+"""Fetching of pages: `fetch` of a task, and `pages.NAME.fetch`, which overrides it for a page type."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from smartspider.taskfile.model.forms import Section
+from smartspider.taskfile.model.values import Headers, Method, Text, UserAgent
+
+Mode = Literal["http", "browser", "impersonate"]
+Timeout = Annotated[float, Field(gt=0, le=3600)]
+BodySize = Annotated[int, Field(ge=1, le=2_000_000_000)]
+_Options = Annotated[dict[str, JsonValue], Field(min_length=1)]
+
+
+class Fetch(Section):
+    """Fetching of pages."""
+
+    mode: Mode = Field(default="http", description="Plain HTTP, a browser, or impersonation.")
+    method: Method = Field(default="GET", description="Method of entry URLs without their own.")
+    headers: Headers = Field(
+        default={},
+        description="Sent with every page request; credentials only to the origins of entry URLs.",
+        examples=[{"Accept-Language": "en"}],
+    )
+    timeout_s: Timeout = Field(default=30.0, description="Total timeout of a request in seconds.")
+    max_bytes: BodySize = Field(default=20_000_000, description="Maximum decompressed body size.")
+    user_agents: list[UserAgent] = Field(
+        default=[], description="Sent instead of the default; recorded in the audit log."
+    )
+    proxy_pool: Text | None = Field(default=None, description="Pool of proxies.")
+    wait_for: Text | None = Field(default=None, description="Selector that the browser waits for.")
+    actions: list[_Options] = Field(default=[], description="Browser: actions on the page, in order.")
+
+
+class PageFetch(Section):
+    """Fetching of pages of one type. A key that is not set has the value of the task's `fetch`."""
+
+    mode: Mode | None = Field(default=None, description="Plain HTTP, a browser, or impersonation.")
+    method: Method | None = Field(
+        default=None, description="Method of entry URLs and links of this type without their own."
+    )
+    headers: Headers = Field(
+        default={},
+        description="Sent with requests of this type, in addition to the task's; the same name replaces.",
+        examples=[{"Accept": "application/json"}],
+    )
+    timeout_s: Timeout | None = Field(default=None, description="Total timeout of a request in seconds.")
+    max_bytes: BodySize | None = Field(default=None, description="Maximum decompressed body size.")
+    user_agents: list[UserAgent] = Field(
+        default=[], description="Sent instead of the task's; recorded in the audit log."
+    )
+    proxy_pool: Text | None = Field(default=None, description="Pool of proxies.")
+    wait_for: Text | None = Field(default=None, description="Selector that the browser waits for.")
+    actions: list[_Options] = Field(default=[], description="Browser: actions on the page, in order.")
