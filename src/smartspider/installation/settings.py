@@ -14,7 +14,7 @@ import msgspec
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.rate_limits import RateLimit
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.dedup.url_filter import FilterMode
 from smartspider.installation import setting_parsers as parse
@@ -233,10 +233,10 @@ def _read_dotenv(path: Path) -> dict[str, str]:
 
 
 def build_redactor(settings: Settings) -> Redactor:
-    """Build a redactor with the secrets of the installation."""
+    """Build a redactor that knows the secrets of the installation."""
     redactor = Redactor((settings.admin_token, settings.master_key, *settings.variables.values()))
     if settings.mail is not None:
-        redactor.add(settings.mail.password)
+        redactor.pin(settings.mail.password)
     for url in (settings.proxy, settings.store_url, settings.frontier_url):
-        redactor.add_url(url)
+        redactor.pin_url(url)
     return redactor

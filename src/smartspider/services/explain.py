@@ -10,7 +10,7 @@ from smartspider.core.datetimes import format_time
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.files import FILE_PAGE
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.request import fingerprint, request_identity
 from smartspider.core.requests.scope import url_refusal
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, origin_of

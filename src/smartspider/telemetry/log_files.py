@@ -15,7 +15,7 @@ import msgspec
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVEL_NAMES, LogLine, StoredLogLine
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.views.logs import log_text, log_view
 
 FOLDER = "logs"

@@ -20,7 +20,7 @@ import structlog
 
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.store.logs.store import LogStore
 from smartspider.telemetry import log_files as files
 from smartspider.telemetry.buffer import LogBuffer

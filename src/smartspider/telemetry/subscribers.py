@@ -15,7 +15,7 @@ import msgspec
 from smartspider.core import events
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.interfaces.event_bus import Subscriber
 from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore

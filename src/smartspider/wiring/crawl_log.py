@@ -11,7 +11,7 @@ import msgspec
 
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.events import Event
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.retention import LOGS_EVERY_S, trim_logs
 from smartspider.interfaces.event_bus import Subscriber

@@ -13,7 +13,7 @@ import msgspec
 from smartspider import __version__
 from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.secrets import has_references
 from smartspider.core.runs.plan import Plan

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.redaction import REDACTED, Redactor, is_secret_name
+from smartspider.core.redaction.names import is_secret_name
+from smartspider.core.redaction.redactor import REDACTED, Redactor
 
 CANARY = "c4nary-V4lue/+x"
 
@@ -176,3 +177,50 @@ def test_no_text_takes_long(evil: str) -> None:
     begun = time.process_time()
     Redactor([CANARY]).text(evil * (200_000 // len(evil)))
     assert time.process_time() - begun < 0.5
+
+
+def test_fifty_thousand_secrets_are_found_and_the_installations_own_are_never_dropped() -> None:
+    master = "m4ster-key-of-the-installation"
+    redactor = Redactor([master])
+    secrets = [f"{number:05}-{number * 7919 % 99991:x}-{'z' * (number % 40)}" for number in range(50_000)]
+    begun = time.process_time()
+    redactor.add(*secrets)
+    assert time.process_time() - begun < 50_000 * 0.0002
+    for each in (*secrets[::997], secrets[0], secrets[-1], master):
+        assert redactor.text(f"a {each}, b") == f"a {REDACTED}, b", each
+
+
+def test_adding_the_same_secret_again_changes_nothing() -> None:
+    redactor = Redactor()
+    for _ in range(3):
+        redactor.add(CANARY)
+        assert redactor.fields({f"x{CANARY}": CANARY}) == {f"x{REDACTED}": REDACTED}
+
+
+def test_the_start_of_a_secret_does_not_remain_where_a_long_text_is_cut() -> None:
+    redacted = Redactor([CANARY]).text("x" * 19_990 + CANARY + "y" * 30_000)
+    assert CANARY[:8] not in redacted
+    assert len(redacted) < 20_100
+
+
+@pytest.mark.parametrize(
+    "name", ["Ocp-Apim-Subscription-Key", "x-functions-key", "X-Custom", "DD-APPLICATION"]
+)
+def test_values_of_headers_are_secret_unless_the_name_is_known_to_be_harmless(name: str) -> None:
+    redactor = Redactor()
+    redactor.add_headers(
+        [(name, f"Scheme {CANARY}"), ("Accept", "text/html"), ("Sec-Fetch-Mode", "navigate")]
+    )
+    assert redactor.text(f"the site says {CANARY}") == f"the site says {REDACTED}"
+    assert redactor.text("text/html navigate") == "text/html navigate"
+
+
+def test_parameters_of_a_task_are_redacted_behind_their_name() -> None:
+    redactor = Redactor()
+    for name, value in (("sv", "2024-word"), ("q", "books"), ("page", "2"), ("code", "a b/c&d")):
+        redactor.add_parameter(name, value)
+    text = "http://h.example/?sv=2024-word&q=books&page=2&code=a+b%2Fc%26d 2024-word"
+    shown = "http://h.example/?sv=[redacted]&q=books&page=2&code=[redacted] 2024-word"
+    assert redactor.text(text) == shown
+    redactor.add_parameter("hdnts", "exp1731abcdEFGH2345xyz7890")
+    assert redactor.text("it says exp1731abcdEFGH2345xyz7890") == "it says [redacted]"

@@ -18,7 +18,7 @@ from smartspider.core import events
 from smartspider.core.errors import NameNotResolved, StoreUnavailable
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVELS, LogLine
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.installation.data_folder import DataFolder
 from smartspider.store.logs.terms import LogFilter
 from smartspider.telemetry import buffer as buffers

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import SettingInvalid
-from smartspider.core.redaction import REDACTED
+from smartspider.core.redaction.redactor import REDACTED
 from smartspider.installation.settings import Settings, build_redactor, read_settings
 
 

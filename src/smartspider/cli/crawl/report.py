@@ -11,7 +11,7 @@ from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.terminal.output import count, join_names
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.core.errors import BadRedirect
-from smartspider.core.redaction import is_secret_name
+from smartspider.core.redaction.names import is_secret_name
 from smartspider.core.requests.secrets import has_references, references_in
 from smartspider.core.requests.urls import origin_of
 

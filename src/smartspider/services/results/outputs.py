@@ -12,7 +12,7 @@ import msgspec
 
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.items.columns import TableColumn
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.request import content_fingerprint
 from smartspider.interfaces.output import PLAIN, Output, OutputFactory, OutputOptions
 from smartspider.outputs.file_output import FileOutput

@@ -12,7 +12,7 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.pages.extraction import Item
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.request import content_fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.installation.installation import Installation

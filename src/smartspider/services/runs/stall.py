@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from smartspider.core.datetimes import format_time
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, Run
 from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation

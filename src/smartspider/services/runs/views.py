@@ -10,7 +10,7 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.pages.extraction import StepCount
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.run import Counters, Run
 from smartspider.core.tasks import TaskRecord
 from smartspider.services.dedup import DistinctUrls

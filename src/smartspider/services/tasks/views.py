@@ -11,7 +11,7 @@ import msgspec
 from smartspider.core.access import Principal
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Problem
-from smartspider.core.redaction import Redactor
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, to_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from smartspider.core.errors import NotAllowed, NotFound
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.refusal import EXPECTED, RefusalCode
 from smartspider.core.runs.run import (
     FINISHED,

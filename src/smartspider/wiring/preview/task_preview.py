@@ -17,7 +17,7 @@ from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.files import pending_value, references_of, with_files
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import OWN_PAGE
-from smartspider.core.redaction import without_userinfo
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.request import Request
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import Plan

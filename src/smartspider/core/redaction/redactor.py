@@ -1,4 +1,4 @@
-"""Removal of secrets from logs and messages, by key, by header and by value."""
+"""Removal of secrets from logs and messages, by name and by value."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
+
+from smartspider.core.redaction.known_values import MIN_BYTES, RecentValues, ValueIndex, replace_spans
+from smartspider.core.redaction.names import (
+    is_harmless_header,
+    is_harmless_parameter,
+    is_secret_name,
+    looks_random,
+)
 
 REDACTED = "[redacted]"
 MIN_CHARS = 4
@@ -17,23 +23,12 @@ MIN_CHARS = 4
 MIN_PART_CHARS = 6
 """Shorter parts of a header are ordinary words and are not redacted."""
 MAX_DEPTH = 12
-MAX_VALUES = 5_000
-"""Maximum number of known encodings; the oldest are dropped."""
+MAX_NAMES = 500
+MAX_PREFIX_CHARS = 40
+MAX_PREFIX_BYTES = 60
+"""Longer names of parameters are registered by their end, or not at all."""
 MAX_CHARS = 20_000
 """Longer text is truncated."""
-
-_SECRET_WORDS = frozenset(
-    "password passwd passphrase pwd pass secret token tokens cookie cookies authorization auth credential"
-    " credentials apikey accesskey privatekey masterkey secretkey signature jwt bearer ticket sessionid csrf"
-    " xsrf otp pin".split()
-)
-_SECRET_PAIRS = frozenset(
-    ("api key", "access key", "private key", "master key", "secret key", "session id", "set cookie")
-)
-_HARMLESS_ENDS = frozenset(
-    "id ids count name names type kind at s ttl expires expiry url uri length size is role".split()
-)
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _NAMES = (
     r"pass(?:word|wd|phrase)?|pwd|secret|token|cookie|auth(?:orization)?|credential|api[-_.]?key"
@@ -85,56 +80,73 @@ def without_userinfo(text: str) -> str:
     return _USERINFO.sub(f"{REDACTED}@", text) if "@" in text else text
 
 
-@lru_cache(maxsize=4096)
-def is_secret_name(name: str) -> bool:
-    """Return whether a key names a secret: `access_token`, `X-Api-Key`; not `token_id`."""
-    parts = [part.lower() for part in _PARTS.findall(name[:200])]
-    pairs = {f"{first} {second}" for first, second in pairwise(parts)}
-    if not _SECRET_PAIRS.isdisjoint(pairs):
-        return True
-    return bool(parts) and parts[-1] not in _HARMLESS_ENDS and not _SECRET_WORDS.isdisjoint(parts)
-
-
 class Redactor:
-    """Removes secrets from text and values. `add` registers secrets by value."""
+    """Removes secrets from text and values. Secrets are known by value and by name.
+
+    `pin` registers those of the installation, which are never dropped; `add` those of tasks, of which the
+    newest are kept: several hundred thousand.
+    """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._values: dict[str, None] = {}
-        self._exact: re.Pattern[str] | None = None
-        self.add(*values)
+        self._pinned, self._recent = ValueIndex(), RecentValues()
+        self._names: dict[str, str] = {}
+        """Names of fields, redacted; the same few names are in every log line."""
+        self.pin(*values)
 
-    def add(self, *values: str) -> None:
-        """Register secret values; they are redacted wherever they occur, in any common encoding."""
-        forms = {form for value in values for form in _encodings(value.strip()) if len(form) >= MIN_CHARS}
-        if not forms <= self._values.keys():
-            self._values |= dict.fromkeys(forms)
-            for oldest in list(self._values)[: max(len(self._values) - MAX_VALUES, 0)]:
-                del self._values[oldest]
-            longest_first = sorted(self._values, key=lambda form: (-len(form), form))
-            self._exact = re.compile("|".join(map(re.escape, longest_first)))
+    def pin(self, *values: str) -> None:
+        """Register secrets of the installation; they are redacted wherever they occur, in any common
+        encoding.
+        """
+        self._register(self._pinned, values)
 
-    def add_url(self, url: str) -> None:
-        """Register the password in a URL."""
+    def pin_url(self, url: str) -> None:
+        """Register the password in a URL of the installation."""
         try:
             password = urlsplit(url).password
         except ValueError:  # not a URL, but it may contain a password
             password = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
-            self.add(url)
+            self.pin(url)
         if password:
-            self.add(password, unquote(password))
+            self.pin(password, unquote(password))
+
+    def add(self, *values: str) -> None:
+        """Register secrets of a task."""
+        self._register(self._recent, values)
 
     def add_headers(self, headers: Iterable[tuple[str, str]]) -> None:
-        """Register the values of headers with secret names, and the parts of these values."""
+        """Register the values of headers that may hold secrets, and the parts of these values."""
         for name, value in headers:
-            if is_secret_name(name):
-                self.add(value, *(part for part in _parts(value) if len(part) >= MIN_PART_CHARS))
+            if not is_harmless_header(name):
+                self.add(*(part for part in (value, *_parts(value)) if len(part) >= MIN_PART_CHARS))
+
+    def add_parameter(self, name: str, value: str) -> None:
+        """Register a query parameter: its value is redacted where it follows the name, and everywhere if it
+        looks like a secret.
+        """
+        if is_harmless_parameter(name, value):
+            return
+        if is_secret_name(name) or looks_random(value):
+            self.add(value)
+        self._names.clear()
+        prefix = f"{name[-MAX_PREFIX_CHARS:]}="
+        for spelled in {value, quote(value, safe=""), quote_plus(value), unquote_plus(value)}:
+            start = prefix.encode("utf-8", "surrogatepass")
+            form = start + spelled.encode("utf-8", "surrogatepass")
+            if spelled and len(start) < MAX_PREFIX_BYTES and len(form) >= MIN_BYTES:
+                self._recent.add(form, len(start))
+
+    def _register(self, known: ValueIndex | RecentValues, values: Iterable[str]) -> None:
+        self._names.clear()
+        for value in values:
+            for form in _encodings(value.strip()):
+                known.add(form)
 
     def text(self, text: str) -> str:
         """Return text with secrets redacted."""
-        if len(text) > MAX_CHARS:
+        is_cut = len(text) > MAX_CHARS
+        text = self._without_known(text[: 2 * MAX_CHARS] if is_cut else text)
+        if is_cut:  # only now, or the start of a secret would remain
             text = f"{text[:MAX_CHARS]}…"
-        if self._exact is not None:
-            text = self._exact.sub(REDACTED, text)
         lower = text.lower()
         if not any(hint in lower for hint in _HINTS):
             return text
@@ -145,6 +157,13 @@ class Redactor:
         text = _SHORT_QUERY.sub(rf"\1={REDACTED}", text)
         return _SHAPED.sub(REDACTED, text)
 
+    def _without_known(self, text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        spans = [*self._pinned.spans(data), *self._recent.spans(data)]
+        if not spans:
+            return text
+        return replace_spans(data, spans, REDACTED.encode()).decode("utf-8", "surrogatepass")
+
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return any value with secrets redacted; the value of a secret key is replaced as a whole."""
         if isinstance(value, bool | int | float) or value is None:
@@ -152,7 +171,7 @@ class Redactor:
         if depth >= MAX_DEPTH:
             return REDACTED
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self._under(str(key), one, depth) for key, one in value.items()}
+            return {self._name(str(key)): self._under(str(key), one, depth) for key, one in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [self.value(one, depth + 1) for one in value]
         if isinstance(value, bytes | bytearray | memoryview):
@@ -161,7 +180,14 @@ class Redactor:
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return named values with secrets redacted."""
-        return {self.text(name): self._under(name, value, 0) for name, value in fields.items()}
+        return {self._name(name): self._under(name, value, 0) for name, value in fields.items()}
+
+    def _name(self, name: str) -> str:
+        if name not in self._names:
+            if len(self._names) >= MAX_NAMES:
+                self._names.clear()
+            self._names[name] = self.text(name)
+        return self._names[name]
 
     def _under(self, name: str, value: Any, depth: int) -> Any:
         if value in (None, "", b"") or isinstance(value, bool):
@@ -177,13 +203,13 @@ def _parts(value: str) -> list[str]:
     return [word for piece in words for word in (piece, piece.partition("=")[2])]
 
 
-def _encodings(value: str) -> set[str]:
-    """Return a value as plain text and as encoded in URLs, JSON and base64."""
+def _encodings(value: str) -> set[bytes]:
+    """Return a value as plain text and as encoded in URLs, JSON and base64; nothing for a short value."""
     if len(value) < MIN_CHARS:
         return set()
     plain = value.encode("utf-8", "replace")
     coded = {base64.b64encode(plain).decode(), base64.urlsafe_b64encode(plain).decode()}
-    return {
+    forms = {
         value,
         quote(value, safe="", errors="replace"),
         quote(value, errors="replace"),
@@ -192,6 +218,7 @@ def _encodings(value: str) -> set[str]:
         json.dumps(value, ensure_ascii=False)[1:-1],
         *(code.rstrip("=") for code in coded),
     }
+    return {form.encode("utf-8", "surrogatepass") for form in forms}
 
 
 def _redacted(found: re.Match[str]) -> str:

@@ -1,0 +1,1 @@
+"""Redaction of secrets: by name, by value, and by the reader of an answer."""
