@@ -48,12 +48,15 @@ class Processor:
         reader: Reader,
         permit_for: Callable[[Lease], GatePermit],
         clock: Clock,
+        *,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._plan = plan
         self._fetcher = fetcher
         self._reader = reader
         self._permit_for = permit_for
         self._clock = clock
+        self._redact = redact
 
     async def process(self, lease: Lease) -> Processed:
         """Return the settlement of a leased request. Raises only `StoreUnavailable`."""
@@ -73,6 +76,8 @@ class Processor:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             location = f"{Path(frame.filename).name}:{frame.lineno}"
             outcome = NotReadable(f"unexpected {type(error).__name__} at {location}: {error}")
+        if isinstance(outcome, FetchFailed):  # a site may repeat what it was sent
+            outcome.message = self._redact(outcome.message)
         found = outcome.children if isinstance(outcome, Reading) else None
         judgement = judge(lease, outcome, self._plan.retry, random.random())  # noqa: S311 - jitter
         return Processed(

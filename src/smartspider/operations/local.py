@@ -9,6 +9,7 @@ from smartspider.core.access import Principal
 from smartspider.operations.operation import Operation
 from smartspider.operations.services import Services
 from smartspider.operations.table import AllOperations
+from smartspider.services.tasks.confidentiality import MASKED_AREAS, shown_to
 
 
 class LocalOperations(AllOperations):
@@ -20,5 +21,8 @@ class LocalOperations(AllOperations):
         self.caller_address = caller_address
 
     async def perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
-        """Call the function of an operation."""
-        return await operation.function(self, **arguments)
+        """Call the function of an operation. In what it reads, secrets of other people's tasks are masked."""
+        answer = await operation.function(self, **arguments)
+        if operation.method != "GET" or operation.needs[0] not in MASKED_AREAS:
+            return answer
+        return await shown_to(self.principal, self.installation, arguments, answer)

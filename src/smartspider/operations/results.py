@@ -240,9 +240,12 @@ class ResultOperations(Operations):
         not mistaken for a complete one.
         """
         from smartspider.services.results import exports, results
+        from smartspider.services.tasks.confidentiality import sees_secrets_of
 
         run = await results.find_existing_run(self.installation, results.row_source(options))
-        return self.services.exports.begin(run, exports.export_choice(format, options))
+        shows_all = await sees_secrets_of(self.principal, self.installation, str(run.task_id))
+        choice = exports.export_choice(format, options, masks_urls=not shows_all)
+        return self.services.exports.begin(run, choice)
 
 
 def _several(where: str | Sequence[str]) -> list[str]:

@@ -15,7 +15,6 @@ from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
-from smartspider.core.requests.secrets import has_references
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run, secret_capability
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
@@ -43,7 +42,7 @@ from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
-from smartspider.services.secrets import read_secrets
+from smartspider.services.secrets import read_secrets, register_secrets
 from smartspider.wiring.dedup import ProcessDedup
 
 
@@ -91,10 +90,7 @@ class JobFactory(msgspec.Struct, frozen=True):
         compiled = compile_plan(plan, is_local=self.is_local)
         secrets = await read_secrets(self.installation.secrets, plan)
         if self.redactor is not None:
-            entry_headers = (header for entry in plan.entries for header in entry.extras.headers)
-            own_headers = (*plan.fetch.all_headers, *entry_headers)
-            self.redactor.add_headers(header for header in own_headers if not has_references(header[1]))
-            self.redactor.add(*secrets.values())
+            register_secrets(self.redactor, plan, secrets)
         context = TransportContext(clock, policy, choose_proxy(settings))
         async with open_transport(plan.fetch, context) as transport:
             entries = (entry.url for entry in plan.entries)
@@ -115,7 +111,11 @@ class JobFactory(msgspec.Struct, frozen=True):
                     secrets=secrets if plan.sends_own_parts else None,
                 )
                 reader = self._reader(run, plan, compiled, links)
-                yield Job(plan, Processor(plan, fetcher, ReadTimeout(reader), self._permit_for, clock), links)
+                redact = str if self.redactor is None else self.redactor.text
+                processor = Processor(
+                    plan, fetcher, ReadTimeout(reader), self._permit_for, clock, redact=redact
+                )
+                yield Job(plan, processor, links)
 
     @contextmanager
     def _links(self, run: Run, plan: Plan, robots: RobotsCheck) -> Iterator[LinkFilter]:

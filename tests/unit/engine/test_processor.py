@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import pytest
@@ -14,6 +14,7 @@ from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, RetryLater, SentRequest
 from smartspider.core.pages.extraction import Extraction, Item, Link
 from smartspider.core.pages.page import Page
+from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.request import Request, make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
@@ -60,7 +61,9 @@ class Reads:
         return Extraction(ITEMS, [Link("/b", "default"), Link("/b", "default")], page.url)
 
 
-async def process(answer: Page | BaseException, reading: Exception | None = None) -> Processed:
+async def process(
+    answer: Page | BaseException, reading: Exception | None = None, redact: Callable[[str], str] = str
+) -> Processed:
     clock = ManualClock(now=5_000.0, monotonic=100.0)
     plan = Plan("task", b"{}", "hash", (), {}, UrlScope(hosts=frozenset({"h.example"})))
     reader = AnswerReader(1, plan, Reads(reading), None, LinkFilter(plan, lambda _: None), bus=LocalBus())
@@ -70,7 +73,8 @@ async def process(answer: Page | BaseException, reading: Exception | None = None
 
     window = SendWindow(100.0, 100.05, 1.0)
     lease = Lease(FencingToken(1, 1), 1, 1, make_request(URL), window, 5_060.0)
-    return await Processor(plan, Gives(answer, clock), reader, permit_for, clock).process(lease)
+    processor = Processor(plan, Gives(answer, clock), reader, permit_for, clock, redact=redact)
+    return await processor.process(lease)
 
 
 async def test_a_good_page_is_settled_as_done_with_what_it_cost() -> None:
@@ -154,3 +158,12 @@ def reached() -> Iterator[list[str]]:
 async def test_the_fail_points_stand_between_the_steps(reached: list[str]) -> None:
     await process(PAGE)
     assert reached == ["fetch.sent", "fetch.received", "page.extracted"]
+
+
+async def test_the_reason_of_a_failure_repeats_no_secret_that_the_site_repeated() -> None:
+    redact = Redactor(["s3cret-value"]).text
+    failed = errors.BadRedirect("the Location /x?echo=s3cret-value&token=other is not a URL")
+    for processed in (await process(failed, redact=redact), await process(PAGE, failed, redact=redact)):
+        verdict = processed.settlement.verdict
+        assert isinstance(verdict, Close)
+        assert "/x?echo=[redacted]&token=[redacted] is" in verdict.reason

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from smartspider.services.tasks.masking import mask_changes, mask_spec
 from smartspider.services.tasks.spec_diff import diff_specs
-from smartspider.services.tasks.views import mask_changes, mask_secrets
 
 SPEC = {
     "name": "shop",
@@ -23,7 +23,7 @@ SPEC = {
 
 
 def test_secrets_in_headers_and_urls_are_left_out_and_nothing_else() -> None:
-    shown = json.loads(mask_secrets(json.dumps(SPEC).encode()))
+    shown = json.loads(mask_spec(json.dumps(SPEC).encode()))
     assert shown == {
         **SPEC,
         "entry_urls": [

@@ -85,7 +85,7 @@ def _endpoint(operation: Operation) -> Any:
 async def _perform(
     operation: Operation, local: LocalOperations, arguments: Mapping[str, Any], limits: ApiLimits
 ) -> Response:
-    result = await operation.function(local, **arguments)
+    result = await local.perform(operation, arguments)
     return FileResponse(result, limits.stall_s) if operation.is_file else _response(operation, result)
 
 

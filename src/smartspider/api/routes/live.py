@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Path, Query, WebSocket
@@ -21,10 +21,12 @@ from smartspider.api.routes.streaming import (
 )
 from smartspider.api.security import CurrentServices, needs, websocket_principal
 from smartspider.core.access import Principal
+from smartspider.core.redaction.masking import mask_view
 from smartspider.operations.services import Services
 from smartspider.services import logs
 from smartspider.services.inputs import parse_id
 from smartspider.services.live.streams import follow_run, follow_task, stream_options
+from smartspider.services.tasks.confidentiality import sees_secrets_of
 from smartspider.services.tasks.tasks import find_task
 from smartspider.views.arguments import LogArguments
 
@@ -145,8 +147,8 @@ async def tail_logs(
     after: str | None = None,
 ) -> None:
     """Send log lines as they are written; with `after`, those since that id first."""
-    await websocket_principal(websocket, "logs")
-    await _tail(websocket, services, only, task_id, run_id, after=after)
+    principal = await websocket_principal(websocket, "logs")
+    await _tail(websocket, services, only, _Source(principal, task_id, run_id), after)
 
 
 @router.websocket("/api/runs/{run_id}/logs/tail")
@@ -158,35 +160,39 @@ async def tail_run_logs(
     after: str | None = None,
 ) -> None:
     """Send the log lines of a run as they are written."""
-    await websocket_principal(websocket, "logs")
+    principal = await websocket_principal(websocket, "logs")
     await services.installation.store.get_run(parse_id(run_id, "run"))
-    await _tail(websocket, services, only, None, run_id, after=after)
+    await _tail(websocket, services, only, _Source(principal, None, run_id), after)
+
+
+class _Source(NamedTuple):
+    """The task or run whose log lines a principal reads; neither for all lines."""
+
+    principal: Principal
+    task_id: str | None
+    run_id: str | None
 
 
 async def _tail(
-    websocket: WebSocket,
-    services: Services,
-    only: LogArguments,
-    task_id: str | None,
-    run_id: str | None,
-    *,
-    after: str | None,
+    websocket: WebSocket, services: Services, only: LogArguments, source: _Source, after: str | None
 ) -> None:
     # checked before the stream opens, so that an invalid filter gets an error response
-    await logs.parse_filter(services.installation, only, task_id, run_id)
+    await logs.parse_filter(services.installation, only, source.task_id, source.run_id)
     services.hub.check_room()
     position = parse_position(after)
-    await over_websocket(websocket, _lines(services, only, task_id, run_id, position))
+    await over_websocket(websocket, _lines(services, only, source, position))
 
 
 async def _lines(
-    services: Services, only: LogArguments, task_id: str | None, run_id: str | None, after: int | None
+    services: Services, only: LogArguments, source: _Source, after: int | None
 ) -> AsyncGenerator[str]:
+    principal, task_id, run_id = source
+    shows_all = await sees_secrets_of(principal, services.installation, task_id, run_id)
     stream = logs.tail(services.installation, services.hub, only, task_id, run_id, after=after)
     async with aclosing(stream) as lines:
         async for line in lines:
             if line is not None:
-                yield msgspec.json.encode(line).decode()
+                yield msgspec.json.encode(line if shows_all else mask_view(line)).decode()
 
 
 def _is_true(text: str) -> bool:

@@ -71,8 +71,12 @@ _NAME_BEFORE = re.compile(r"[\w.-]*\Z")
 _SHORT_QUERY = re.compile(r"(?<=[?&;])(key|sig|sid)=([^\s&;#\"'<>]{8,})", re.IGNORECASE)
 _SHAPED = re.compile(r"\beyJ[\w-]{8,4000}\.[\w-]{8,4000}\.[\w-]*|\bss[trk]_[\w-]{16,}")
 _REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{[A-Za-z_]\w*\}", re.ASCII)
-"""`Bearer ${NAME}` names a secret but does not contain it."""
 _PLAIN = frozenset(("true", "false", "none", "null"))
+
+
+def is_reference(value: str) -> bool:
+    """Return whether a value only names a secret: `Bearer ${NAME}`."""
+    return _REFERENCE.fullmatch(value) is not None
 
 
 def without_userinfo(text: str) -> str:
@@ -192,7 +196,7 @@ class Redactor:
     def _under(self, name: str, value: Any, depth: int) -> Any:
         if value in (None, "", b"") or isinstance(value, bool):
             return value
-        if isinstance(value, str) and _REFERENCE.fullmatch(value):
+        if isinstance(value, str) and is_reference(value):
             return value
         return REDACTED if is_secret_name(name) else self.value(value, depth + 1)
 

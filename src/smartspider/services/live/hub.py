@@ -13,6 +13,7 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import StoreUnavailable, TooMany
 from smartspider.core.events import RunEvent
+from smartspider.core.redaction.masking import mask_view
 from smartspider.store.events import EventFeed
 from smartspider.store.logs.store import LogStore
 from smartspider.views.runs import LiveEvent
@@ -63,11 +64,16 @@ class Received(msgspec.Struct, frozen=True):
 
 
 def event_message(event: RunEvent) -> StreamMessage:
-    """Return the message of an event."""
-    view = LiveEvent(
-        event.number, str(event.run_id), format_time(event.at), event.name, msgspec.Raw(event.data)
-    )
+    """Return the message of an event. All readers get the same, so secrets in URLs are masked."""
+    data = msgspec.Raw(_masked(event.data))
+    view = LiveEvent(event.number, str(event.run_id), format_time(event.at), event.name, data)
     return StreamMessage(event.number, event.run_id, event.name, _encode(view).decode())
+
+
+def _masked(data: bytes) -> bytes:
+    if b"=" not in data and b"@" not in data:
+        return data
+    return _encode(mask_view(msgspec.json.decode(data)))
 
 
 class Subscriber:

@@ -10,6 +10,7 @@ import msgspec
 
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound
+from smartspider.core.redaction.masking import mask_view
 from smartspider.core.runs.run import FINISHED, Run, RunState
 from smartspider.installation.installation import Installation
 from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Subscriber, event_message
@@ -216,5 +217,5 @@ class _Stream:
 
     def _message(self, name: str, data: Any, number: int | None = None) -> StreamMessage:
         at = format_time(self._installation.clock.now())
-        view = LiveEvent(number, str(self._run_id), at, name, msgspec.Raw(_encode(data)))
+        view = LiveEvent(number, str(self._run_id), at, name, msgspec.Raw(_encode(mask_view(data))))
         return StreamMessage(number, self._run_id, name, _encode(view).decode())

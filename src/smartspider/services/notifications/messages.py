@@ -12,6 +12,7 @@ from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound
 from smartspider.core.events import RunEvent
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
+from smartspider.core.redaction.masking import mask_text
 from smartspider.core.runs.run import Run
 from smartspider.store.runs.store import RunStore
 
@@ -111,7 +112,7 @@ def _summary(run: Run, event: RunEvent) -> RunSummary:
         task=run.task_name,
         version=run.task_version,
         state=data.get("to", run.state),
-        reason=data.get("reason", run.reason),
+        reason=mask_text(data.get("reason", run.reason)),
         pages=counters.done,
         items=counters.items,
         failed=counters.failed,

@@ -12,6 +12,7 @@ import msgspec
 from smartspider.core.errors import NotAllowed, NotFound, RequestInvalid
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.items.filters import row_filter
+from smartspider.core.redaction.masking import mask_text
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.output import PLAIN, Output, OutputOptions
 from smartspider.outputs.cells import decode_row, encode_row
@@ -50,9 +51,11 @@ class ExportChoice(msgspec.Struct, frozen=True):
     fields: str | None = None
     only_changes: bool = False
     options: OutputOptions = PLAIN
+    masks_urls: bool = False
+    """Mask secrets in the URLs of rows."""
 
 
-def export_choice(format_: str, options: ExportArguments) -> ExportChoice:
+def export_choice(format_: str, options: ExportArguments, *, masks_urls: bool = False) -> ExportChoice:
     """Return the choice that the arguments of an export make."""
     where = options.get("where", ())
     delimiter = options.get("delimiter", ",")
@@ -68,6 +71,7 @@ def export_choice(format_: str, options: ExportArguments) -> ExportChoice:
         options.get("fields"),
         options.get("only_changes", False),
         output,
+        masks_urls,
     )
 
 
@@ -203,6 +207,8 @@ def _shape(choice: ExportChoice, known: Sequence[str], fields: Sequence[str] | N
                 return None
             if fields is not None:
                 data = encode_row(select_fields(row, fields))
-        return with_envelope(item, data) if has_envelope else data
+        if not has_envelope:
+            return data
+        return with_envelope(item, data, url=mask_text(item.url) if choice.masks_urls else None)
 
     return shape

@@ -192,10 +192,10 @@ def _suffix_hint() -> str:
     return f"use a name that ends in {', '.join(names)} or {last}; text formats also take {compressions}"
 
 
-def with_envelope(item: StoredItem, data: bytes | None = None) -> bytes:
-    """Return a row with its origin; `data` replaces the item if given."""
+def with_envelope(item: StoredItem, data: bytes | None = None, url: str | None = None) -> bytes:
+    """Return a row with its origin; `data` and `url` replace those of the item if given."""
     head = {
-        "url": without_userinfo(item.url),
+        "url": without_userinfo(item.url) if url is None else url,
         "run": str(item.run_id),
         "fingerprint": content_fingerprint(item.data).hex(),
         "time": datetime.fromtimestamp(item.created_at, UTC).isoformat(),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from smartspider.core.access import Principal
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import Problem
-from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.services.runs.lookup import newest_run
+from smartspider.services.tasks.confidentiality import sees_secrets
+from smartspider.services.tasks.masking import mask_changes, mask_spec
 from smartspider.services.tasks.spec_diff import SpecChange
 from smartspider.services.tasks.tasks import Applied, Revision, history, revision
 from smartspider.store.tasks import TaskStore
@@ -50,7 +50,7 @@ async def show(installation: Installation, principal: Principal, task: TaskRecor
         author=version.author,
         note=version.note,
         spec_hash=version.spec_hash,
-        spec=_spec(version, in_full=may_see_secrets(principal, task)),
+        spec=_spec(version, in_full=sees_secrets(principal, task.owner)),
         newest_run=None if run is None else NewestRun(str(run.id), run.state, run.reason),
     )
 
@@ -60,13 +60,13 @@ async def list_versions(
 ) -> Listed[VersionLine]:
     """List versions of a task with their changes, newest first."""
     found = await history(tasks, task, before=parse_cursor(cursor), limit=limit + 1)
-    shown = partial(_version_line, task, in_full=may_see_secrets(principal, task))
+    shown = partial(_version_line, task, in_full=sees_secrets(principal, task.owner))
     return to_page(found, limit, lambda one: one.version.number, shown)
 
 
 async def show_version(tasks: TaskStore, principal: Principal, task: TaskRecord, number: int) -> VersionView:
     """Return a version with its spec."""
-    in_full = may_see_secrets(principal, task)
+    in_full = sees_secrets(principal, task.owner)
     found = await revision(tasks, task, number)
     head = _version(task, found, in_full=in_full)
     return VersionView(*head, spec=_spec(found.version, in_full=in_full))
@@ -91,7 +91,7 @@ def _version_line(task: TaskRecord, revision: Revision, *, in_full: bool) -> Ver
 
 
 def _spec(version: TaskVersion, *, in_full: bool) -> msgspec.Raw:
-    return msgspec.Raw(version.spec if in_full else mask_secrets(version.spec))
+    return msgspec.Raw(version.spec if in_full else mask_spec(version.spec))
 
 
 def _head(task: TaskRecord) -> tuple[str, str, str, str, int, str, str]:
@@ -128,55 +128,3 @@ def change_views(changes: Sequence[SpecChange]) -> list[ChangeView]:
         )
         for one in changes
     ]
-
-
-BY_NAME = frozenset({"headers", "body", "meta", "sinks"})
-"""Keys of a task below which names decide what is secret; elsewhere only URLs contain secrets."""
-
-
-def may_see_secrets(principal: Principal, task: TaskRecord) -> bool:
-    """True if the principal may change the task."""
-    return principal.may("tasks", "write") and principal.owns(task.owner)
-
-
-def mask_secrets(spec: bytes) -> bytes:
-    """Return a task as JSON with its secrets masked."""
-    return msgspec.json.encode(_mask(msgspec.json.decode(spec), Redactor()))
-
-
-def mask_changes(changes: Sequence[SpecChange]) -> list[SpecChange]:
-    """Return changes with their secrets masked."""
-    redactor = Redactor()
-    return [
-        msgspec.structs.replace(
-            one,
-            before=_mask_at(one.path, one.before, redactor),
-            after=_mask_at(one.path, one.after, redactor),
-        )
-        for one in changes
-    ]
-
-
-def _mask_at(path: str, value: Any, redactor: Redactor) -> Any:
-    """Mask the value at a path of a task."""
-    parts = [part.partition("[")[0] for part in path.split(".")]
-    for index, part in enumerate(parts):
-        if part in BY_NAME:
-            name = ".".join(parts[index + 1 :])
-            return redactor.fields({name: value})[name] if name else redactor.value(value)
-    return _mask(value, redactor)
-
-
-def _mask(value: Any, redactor: Redactor) -> Any:
-    match value:
-        case str():
-            return redactor.text(value) if "://" in value else value
-        case list():
-            return [_mask(one, redactor) for one in value]
-        case dict():
-            return {
-                name: redactor.value(one) if name in BY_NAME else _mask(one, redactor)
-                for name, one in value.items()
-            }
-        case _:
-            return value
