@@ -27,7 +27,8 @@ SmartSpiderError
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
     ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable
-    └── NotReadable        the page cannot be parsed as the task expects
+    ├── NotReadable        the page cannot be parsed as the task expects
+    └── PatternTimeout     a regular expression of the task takes too long
 """
 
 from __future__ import annotations
@@ -317,3 +318,19 @@ class NotReadable(FetchFailed):
     """The page cannot be parsed as the task expects, such as binary data served as HTML."""
 
     code = "not_readable"
+
+
+class PatternTimeout(FetchFailed):
+    """A regular expression of a person took too long on a text."""
+
+    code = "pattern_timeout"
+    path = ""
+    """The place of the pattern in the task, if known; the message begins with it."""
+
+    def at(self, path: str) -> PatternTimeout:
+        """Return the error with the place of the pattern, unless it has one."""
+        if self.path:
+            return self
+        placed = PatternTimeout(f"{path}: {self.message}", hint=self.hint)
+        placed.path = path
+        return placed

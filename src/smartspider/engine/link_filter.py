@@ -221,7 +221,7 @@ class LinkFilter:
         )
         if refusal is not None:
             return _Refused(refusal, url, is_lasting=True)
-        pattern = pattern_refusal(canonical, link.allow, link.deny)
+        pattern = pattern_refusal(canonical, link.allow, link.deny, "follow")
         return _Target(url, canonical, depth) if pattern is None else _Refused(pattern, url)
 
     def _listed_refusal(self, url: str, canonical: str, link: Link, request: Request) -> Refusal | None:

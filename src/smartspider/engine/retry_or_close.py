@@ -58,6 +58,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.PrivateAddress: Reaction("skipped", code="private_address"),
     errors.RobotsDisallowed: Reaction("skipped", code="robots"),
     errors.NotReadable: Reaction("broken"),
+    errors.PatternTimeout: Reaction("broken"),
     errors.FetchFailed: Reaction("dead"),
 }
 """Every kind of failed fetch and its consequence."""

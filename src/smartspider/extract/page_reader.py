@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
-from smartspider.core.errors import NotReadable
+from smartspider.core.errors import NotReadable, PatternTimeout
 from smartspider.core.pages.extraction import Extraction, Item, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
@@ -80,6 +80,8 @@ def _find_scope(rules: PageRules, whole: PageScope) -> tuple[ScopeKind, SearchSc
     for finder, kind in rules.items:
         try:
             (found,) = finder.find(whole)
+        except PatternTimeout as slow:
+            raise slow.at("selectors.items") from None
         except NotReadable as wrong:
             unreadable = unreadable or wrong
             continue
@@ -104,7 +106,10 @@ def _read_items(fields: dict[str, FieldColumn], scope: SearchScope) -> tuple[lis
 
 def _complete_values(name: str, field: FieldColumn, scope: SearchScope, missing: dict[int, str]) -> list[Any]:
     """Return the final values of a field, and record items in which a required field is missing."""
-    values = field.values(scope)
+    try:
+        values = field.values(scope)
+    except PatternTimeout as slow:
+        raise slow.at(f"selectors.fields.{name}") from None
     if not field.needs_finish and None not in values:
         return values
     for index, value in enumerate(values):

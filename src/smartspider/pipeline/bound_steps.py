@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from smartspider.core.errors import PatternTimeout
 from smartspider.core.functions import CRASHES, pass_interrupt
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount
 from smartspider.interfaces.step import ItemStep, PageContext, StepFailed, ValueRejected
@@ -42,12 +43,12 @@ class ItemBatch:
 
 
 class BoundStep(Protocol):
-    """A step bound to its fields. Raises nothing: failures reject items of the batch."""
+    """A step bound to its fields. Failures reject items of the batch."""
 
     name: str
 
     def run(self, batch: ItemBatch) -> None:
-        """Apply the step to all items."""
+        """Apply the step to all items; raise `PatternTimeout`."""
 
     def take_count(self) -> StepCount:
         """Return and reset the counters."""
@@ -79,6 +80,8 @@ class FieldsStep:
                     item = batch.rows[number] = self._apply_at(path, step, number, batch)  # noqa: PLW2901
             except ValueRejected as refused:
                 batch.reject(number, refused, self._field)
+            except PatternTimeout as slow:
+                raise slow.at(self.name) from None
             except CRASHES as error:  # a step that breaks costs its item, never the page
                 self._configured.count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, item.get(self._field)), self._field)
@@ -161,6 +164,8 @@ class ExtraFieldStep:
             except ValueRejected as refused:
                 batch.reject(number, refused, field)
                 continue
+            except PatternTimeout as slow:
+                raise slow.at(self.name) from None
             except CRASHES as error:
                 self._configured.count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, item.get(field)), field)
@@ -223,6 +228,8 @@ class WholeItemStep:
                     self._count.rejected += 1
                     batch.reject(number, ValueRejected(self.name, failed.reason, None), "")
                 continue
+            except PatternTimeout as slow:
+                raise slow.at(self.name) from None
             except CRASHES as error:
                 self._count.rejected += 1
                 batch.reject(number, step_crashed(self.name, error, None), "")

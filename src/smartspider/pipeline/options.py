@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, get_type_hints
@@ -12,6 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from smartspider.core.errors import Problem
+from smartspider.core.patterns.pattern import PATTERN_ERRORS, UserPattern, user_pattern
 
 COMMON = ("use", "fields", "on_error", "enabled")
 """Keys of every step that are not options; `fields` is passed to steps with that parameter."""
@@ -76,11 +76,11 @@ def show(value: object) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def compile_pattern(option: str, text: str) -> re.Pattern[str]:
+def compile_pattern(option: str, text: str) -> UserPattern:
     """Compile a regular expression, or raise `InvalidOption`."""
     try:
-        return re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
+        return user_pattern(text)
+    except PATTERN_ERRORS as error:
         hint = "Python's syntax; a literal dot is \\."
         raise InvalidOption(option, f"{show(text)} is not a regular expression: {error}", hint) from error
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.errors import PatternTimeout
 from smartspider.core.functions import CRASHES
 from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.extraction import Extraction, StepCount
@@ -43,18 +44,22 @@ class RuleStepChain:
         for use in self.uses[:place]:
             try:
                 value = use.peek(value, context)
+            except PatternTimeout as slow:
+                raise slow.at(use.name) from None
             except CRASHES:  # reported when the step is applied
                 return None
         return value
 
     def apply(self, value: Any, context: PageContext, item: int) -> Any:
-        """Apply all steps to a value; raise `ValueRejected`."""
+        """Apply all steps to a value; raise `ValueRejected` or `PatternTimeout`."""
         for use in self.uses:
             before = value
             try:
                 value = use.apply(value, context)
             except ValueRejected:
                 raise
+            except PatternTimeout as slow:
+                raise slow.at(use.name) from None
             except CRASHES as error:
                 use.count.rejected += 1
                 raise step_crashed(use.name, error, before) from error

@@ -34,6 +34,7 @@ ENDING = {
     errors.PrivateAddress: "skipped",
     errors.RobotsDisallowed: "skipped",
     errors.NotReadable: "broken",
+    errors.PatternTimeout: "broken",
     errors.FetchFailed: "dead",
 }
 REJECTED = RejectedItem("why", {})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
 
+from smartspider.core.errors import PatternTimeout
+from smartspider.core.patterns.pattern import UserPattern, user_pattern
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.urls import host_of
 
@@ -55,12 +56,15 @@ def out_of_scope(host: str) -> Refusal:
     return Refusal("scope_host", f"scope: host {host} is not in the task's scope")
 
 
-def pattern_refusal(canonical: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Refusal | None:
-    """Return why the patterns reject a canonical URL, or None."""
-    for pattern in deny:
-        if _compiled(pattern).search(canonical):
-            return Refusal("scope_deny", f"scope: deny pattern {pattern!r} matches")
-    if allow and not any(_compiled(pattern).search(canonical) for pattern in allow):
+def pattern_refusal(
+    canonical: str, allow: tuple[str, ...], deny: tuple[str, ...], where: str = "scope"
+) -> Refusal | None:
+    """Return why the patterns reject a canonical URL, or None. `where` is their place in the task; raise
+    `PatternTimeout`.
+    """
+    if deny and (denied := _matching(canonical, deny, where, "deny")) is not None:
+        return Refusal("scope_deny", f"scope: deny pattern {denied!r} matches")
+    if allow and _matching(canonical, allow, where, "allow") is None:
         return NO_ALLOW_PATTERN
     return None
 
@@ -68,9 +72,20 @@ def pattern_refusal(canonical: str, allow: tuple[str, ...], deny: tuple[str, ...
 NO_ALLOW_PATTERN = Refusal("scope_allow", "scope: no allow pattern matches")
 
 
+def _matching(canonical: str, patterns: tuple[str, ...], where: str, key: str) -> str | None:
+    """Return the first pattern that matches."""
+    for number, pattern in enumerate(_compiled(patterns)):
+        try:
+            if pattern.search(canonical):
+                return pattern.pattern
+        except PatternTimeout as slow:
+            raise slow.at(f"{where}.{key}[{number}]") from None
+    return None
+
+
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _compiled(patterns: tuple[str, ...]) -> list[UserPattern]:
+    return [user_pattern(pattern) for pattern in patterns]
 
 
 class TrapGuards(msgspec.Struct, frozen=True):

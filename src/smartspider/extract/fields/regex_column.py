@@ -8,6 +8,7 @@ from html.entities import name2codepoint
 from typing import Any
 
 from smartspider.core.pages.rules import ValueRule
+from smartspider.core.patterns.pattern import user_pattern
 from smartspider.extract.fields.columns import RuleColumn
 from smartspider.extract.fields.scopes import PageScope, SearchScope, TextScope, ValueScope
 from smartspider.extract.parsing.document import Document
@@ -40,7 +41,7 @@ class RegexPattern:
     """A compiled expression. Its value is the group `value`, else the first group, else the whole match."""
 
     def __init__(self, expr: str) -> None:
-        self._pattern = re.compile(expr)
+        self._pattern = user_pattern(expr)
         named = "value" in self._pattern.groupindex
         self._group: str | int = "value" if named else min(self._pattern.groups, 1)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from lxml import etree
 
 from smartspider.core.errors import NotReadable
 from smartspider.extract.errors import InvalidExpression
+from smartspider.extract.libxml import xpath_patterns
 from smartspider.extract.parsing.document import Document
 
 _SETS = "http://exslt.org/sets"
@@ -86,7 +88,10 @@ class XPathExpression:
         """The kind of strings it returns; `mixed`: each string knows its own."""
         parts = _parts_of(expr)
         self._prefixes = parts.prefixes
-        self._has_class = parts.has_class
+        self._functions: dict[tuple[str | None, str], Callable[..., Any]] = {
+            **({(None, "has-class"): has_class} if parts.has_class else {}),
+            **(xpath_patterns.FUNCTIONS if "re" in parts.prefixes else {}),
+        }
         self._is_renewed = bool({"set", "str", "math"} & parts.prefixes)
         self._uses = 0
         self._compiled: dict[tuple[str, ...], etree.XPath] = {}
@@ -125,8 +130,8 @@ class XPathExpression:
             return etree.XPath(
                 self.expr,
                 namespaces=uris or None,
-                extensions={(None, "has-class"): has_class} if self._has_class else None,
-                regexp="re" in self._prefixes,
+                extensions=self._functions or None,
+                regexp=False,
                 smart_strings=self.strings == "mixed",
             )
         except etree.XPathSyntaxError as wrong:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
+from smartspider.core.patterns.pattern import UserPattern
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption, check_bounds, compile_pattern, show
 from smartspider.pipeline.steps.base import Check, type_name
@@ -146,5 +147,5 @@ class MatchesStep(Check):
         return value
 
 
-def _compiled(text: str) -> Any:
+def _compiled(text: str) -> UserPattern:
     return compile_pattern("pattern", text)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from smartspider.core.items.columns import ColumnKind, infer_kind, merge_kinds
+from smartspider.core.patterns.pattern import UserPattern
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption, compile_pattern, show
 from smartspider.pipeline.steps.base import Converter, TextStep, type_name
@@ -21,7 +22,7 @@ class ReplaceStep(TextStep):
         self._pattern = _compiled(pattern)
         self._with = with_
         try:
-            self._pattern.sub(with_, "")
+            self._template = self._pattern.template(with_)
         except (re.error, IndexError) as error:
             hint = "a literal backslash is written twice"
             raise InvalidOption("with", f"{show(with_)} is not a valid replacement: {error}", hint) from error
@@ -30,7 +31,7 @@ class ReplaceStep(TextStep):
         """Return the text with its matches replaced."""
         if len(value) * len(self._with) > _LONGEST and self._grown(value) > _LONGEST:
             raise StepFailed("would grow too long")
-        return self._pattern.sub(self._with, value)
+        return self._pattern.sub(self._template, value)
 
     def _grown(self, value: str) -> int:
         """Return an upper bound for the length of the result."""
@@ -86,5 +87,5 @@ class MapStep(Converter):
             raise StepFailed("is not in the table") from None
 
 
-def _compiled(text: str) -> re.Pattern[str]:
+def _compiled(text: str) -> UserPattern:
     return compile_pattern("pattern", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.step import PageContext, StepFailed
 from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Check
+from smartspider.pipeline.steps.schema_patterns import with_user_patterns
 
 _DEEPEST = 100
 _LONGEST = 200
@@ -40,7 +42,7 @@ class SchemaStep(Check):
             reason = f"is not a JSON Schema{f' at {place}' if place else ''}: {error.message[:_LONGEST]}"
             raise InvalidOption("json_schema", reason) from error
         _require_targets(json_schema)
-        self._validator = kind(json_schema, registry=Registry())
+        self._validator = with_user_patterns(kind)(json_schema, registry=Registry())
 
     def apply(self, value: Any, _: PageContext) -> Any:
         """Return a valid value."""
@@ -63,6 +65,10 @@ class SchemaStep(Check):
             error = next(self._validator.iter_errors(value), None)
         except RecursionError as deep:
             raise StepFailed("is nested too deep for the schema") from deep
+        except re.error as wrong:
+            raise StepFailed(
+                f"cannot be checked: the schema has an invalid pattern {wrong.pattern!r}"
+            ) from wrong
         except Unresolvable as lost:
             raise StepFailed(
                 f"cannot be checked: the schema refers to {lost.ref!r}, which does not exist"

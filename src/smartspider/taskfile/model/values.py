@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from smartspider.core.datetimes import parse_iso_datetime
+from smartspider.core.patterns.pattern import PATTERN_ERRORS
 from smartspider.core.requests.urls import host_of, is_url, normal_url
 from smartspider.taskfile.timing import check_cron, check_timezone
 
@@ -68,7 +69,7 @@ def validate_pattern(value: str) -> str:
     """Return the pattern if it compiles, else raise."""
     try:
         re.compile(value)
-    except (re.error, OverflowError, RecursionError) as error:
+    except PATTERN_ERRORS as error:
         raise invalid_value(
             f"is not a regular expression: {error}", "Python's syntax; a literal dot is \\."
         ) from error
@@ -193,7 +194,7 @@ TemplateUrl = Annotated[
     AfterValidator(_template_url),
     WithJsonSchema({"type": "string", "pattern": r"^\s*([hH][tT][tT][pP][sS]?://|.*\{[^{}]+\})"}),
 ]
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(validate_pattern)]
+Pattern = Annotated[str, Field(min_length=1, max_length=MAX_EXPRESSION), AfterValidator(validate_pattern)]
 Domain = Annotated[
     str,
     Field(min_length=1),

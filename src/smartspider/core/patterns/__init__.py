@@ -1,0 +1,1 @@
+"""Regular expressions that people write, searched with a bound on time."""
