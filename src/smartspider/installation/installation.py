@@ -112,6 +112,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Set if the frontier is part of the store."""
     remote_frontier: RemoteFrontier | None = None
     """Set if the frontier is a separate server."""
+    end_stopped_clients: Callable[[], Awaitable[int]] | None = None
+    """End the sessions of processes that stopped while they sent statements; set if the store is a server."""
     check_frontier: CheckFrontier | None = None
     """Find, and on request repair, inconsistencies of a remote frontier."""
 

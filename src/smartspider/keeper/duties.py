@@ -13,7 +13,7 @@ from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, Swe
 from smartspider.keeper.frontier.hosts import EvictIdleHosts, SendChangedHosts
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
-from smartspider.keeper.health import CheckHealth, WatchDiskSpace
+from smartspider.keeper.health import CheckHealth, EndStoppedClients, WatchDiskSpace
 from smartspider.keeper.keeper import Duty
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
 from smartspider.keeper.retention import (
@@ -70,6 +70,8 @@ def _frontier_duties(installation: Installation) -> list[Duty]:
         duties += build_frontier_duties(installation.remote_frontier, installation.store, installation.clock)
     else:
         duties.append(ReclaimLeases(installation.frontier))
+    if installation.end_stopped_clients is not None:
+        duties.append(EndStoppedClients(installation.end_stopped_clients))
     if installation.replay is not None:
         duties.append(ReplayOpenRows(installation.store, installation.frontier, installation.replay))
     return duties

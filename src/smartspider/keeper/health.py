@@ -71,6 +71,20 @@ class CheckHealth:
             yield "clock", f"the clock of this machine is {ahead_s:.0f} s behind the store's: it was set back"
 
 
+class EndStoppedClients:
+    """Ends sessions of the store whose client stopped while it sent statements: others wait for its locks."""
+
+    name, every_s = "sessions", 2.0
+
+    def __init__(self, end: Callable[[], Awaitable[int]]) -> None:
+        self._end = end
+
+    async def do(self, term: Term) -> None:  # noqa: ARG002 - idempotent
+        """End them; the processes repeat their transactions when they move again."""
+        if ended := await self._end():
+            log.warning("sessions: ended %d sessions of processes that stopped in a transaction", ended)
+
+
 CHECK_S = 2.0
 IDLE_S = 10.0
 

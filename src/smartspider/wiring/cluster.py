@@ -103,6 +103,7 @@ def _installation(
         remote_frontier=RemoteFrontier(
             RedisIndex(shards), rows, leadership, leadership.now, history=SqlStoredUrls(terms).epoch
         ),
+        end_stopped_clients=health.end_stopped_clients,
         check_frontier=frontier.check,
         clock=clock,
         actor=actor,

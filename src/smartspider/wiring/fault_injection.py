@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 
 from smartspider.core import failpoints
 
@@ -56,4 +57,5 @@ class _Trigger:
         if point == self._name:
             self._left -= 1
             if self._left == 0:
-                os.kill(os.getpid(), self._number)
+                # To this thread: if another one gets the signal first, this one goes on for a moment.
+                signal.pthread_kill(threading.get_ident(), self._number)

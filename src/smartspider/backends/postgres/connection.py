@@ -1,12 +1,20 @@
-"""A connection: one transaction at a time, statements pipelined without waiting for each result."""
+"""A connection: one transaction at a time, statements pipelined without waiting for each result.
+
+A process can be stopped between any two statements, and the locks of its transaction are then in the way of
+all others. So statements are held back until a result is needed, and sent together with a Sync: from then on
+the server waits for its client under `idle_in_transaction_session_timeout`. Without a Sync no timeout of the
+server runs between two statements (see ADR 41).
+"""
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.adapt import Dumper
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
@@ -17,14 +25,33 @@ from smartspider.store.database import HostIdCache, Row
 
 T = TypeVar("T")
 
+STANDSTILL_S = 1
+"""Time that a write transaction may wait for its client. Then the server ends it: its locks are in the way of
+others, and the client repeats it when it moves again.
+"""
+MAX_UNSENT_ROWS = 5_000
+"""Rows that are held back before they are sent."""
 OPTIONS = (
-    "-c statement_timeout=20s -c lock_timeout=15s -c idle_in_transaction_session_timeout=20s"
+    f"-c statement_timeout=20s -c lock_timeout=15s -c idle_in_transaction_session_timeout={STANDSTILL_S}s"
+    " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10s"
     " -c client_min_messages=warning -c search_path=smartspider,public -c jit=off"
     " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 )
 """Timeouts are shorter than a lease (60 s): a process that waits longer has lost it. Every statement uses an
 index: a plan made while a table was small must not scan it when it is large.
 """
+LIMIT_TRANSACTIONS = "SET transaction_timeout = '25s'"
+LIMITS_TRANSACTIONS = 170_000
+"""The first version of the server that limits whole transactions, also while a client stands still in the
+middle of sending.
+"""
+TCP = {
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+}
+"""The same for this side of a connection, unless its URL says otherwise."""
 CONNECT_S = 5
 
 
@@ -40,25 +67,30 @@ class NumberedFlag(Dumper):
 
 
 class PostgresCursor:
-    """The rows of a statement, waited for when they are read."""
+    """The rows of a statement, sent and waited for when they are read."""
 
-    def __init__(self, cursor: psycopg.Cursor[Row]) -> None:
+    def __init__(self, cursor: psycopg.Cursor[Row], connection: PostgresConnection) -> None:
         self._cursor = cursor
+        self._connection = connection
 
     def fetchone(self) -> Row | None:
         """Return the next row."""
-        return self._cursor.fetchone()
+        return self._answered().fetchone()
 
     def fetchall(self) -> list[Row]:
         """Return all remaining rows."""
-        return self._cursor.fetchall()
+        return self._answered().fetchall()
 
     def close(self) -> None:
-        """Discard the remaining rows."""
-        self._cursor.close()
+        """Discard the rows; the statement is executed."""
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self._cursor)
+        return iter(self._answered())
+
+    def _answered(self) -> psycopg.Cursor[Row]:
+        if self._cursor.pgresult is None:
+            self._connection.wait()
+        return self._cursor
 
 
 class CursorChain:
@@ -88,8 +120,16 @@ class PostgresConnection:
 
     def __init__(self, url: str, known_hosts: dict[str, int] | None = None) -> None:
         self.driver: psycopg.Connection[Row] = psycopg.connect(
-            url, autocommit=True, options=OPTIONS, connect_timeout=CONNECT_S, application_name="smartspider"
+            make_conninfo(
+                url, **{name: value for name, value in TCP.items() if name not in conninfo_to_dict(url)}
+            ),
+            autocommit=True,
+            options=OPTIONS,
+            connect_timeout=CONNECT_S,
+            application_name="smartspider",
         )
+        if self.driver.info.server_version >= LIMITS_TRANSACTIONS:
+            self.driver.execute(LIMIT_TRANSACTIONS)
         # One type for all numbers, so that a statement is prepared once, whatever its values are.
         for numbers in (Int8BinaryDumper, Int8Dumper):
             self.driver.adapters.register_dumper(int, numbers)
@@ -99,6 +139,8 @@ class PostgresConnection:
         self.prepared: dict[tuple[str, tuple[int, ...]], bytes] = {}
         """Names of prepared statements; see `pipelined_reads.py`."""
         self._is_writing = False
+        self._unsent: list[tuple[psycopg.Cursor[Row], str, Any]] = []
+        self._unsent_rows = 0
         self._last: psycopg.Cursor[Row] | None = None
         self._pipeline: psycopg.Pipeline | None = None
 
@@ -118,18 +160,42 @@ class PostgresConnection:
         if statement.many is None:
             return CursorChain([self.execute(sql, one) for one in given])
         columns = [_column(column) for column in zip(*given, strict=True)]
-        return self._execute(statement.many, columns)
+        cursor = self._execute(statement.many, columns)
+        self._unsent_rows += len(given)
+        if self._unsent_rows >= MAX_UNSENT_ROWS:
+            self.wait()
+        return cursor
 
     def _execute(self, text: str, values: Any) -> PostgresCursor:
-        cursor = self.driver.cursor()
-        try:
-            cursor.execute(text, values)
-        except psycopg.DataError:  # raised by the driver for NUL; nothing was sent
-            if self._is_writing:
-                raise
-            cursor.execute(text, without_nul(values))
-        self._last = cursor
-        return PostgresCursor(cursor)
+        cursor = self._last = self.driver.cursor()
+        self._unsent.append((cursor, text, values))
+        return PostgresCursor(cursor, self)
+
+    def wait(self) -> None:
+        """Send what was held back, then a Sync, and wait for all results."""
+        self._send()
+        if self._pipeline is not None:
+            self._pipeline.sync()
+
+    def _send(self) -> None:
+        unsent, self._unsent, self._unsent_rows = self._unsent, [], 0
+        for cursor, text, values in unsent:
+            try:
+                cursor.execute(text, values)
+            except psycopg.DataError:  # raised by the driver for NUL; nothing was sent
+                if self._is_writing:
+                    raise
+                cursor.execute(text, without_nul(values))
+
+    def _check_alive(self) -> None:
+        """Raise `psycopg.OperationalError` if the server has ended the transaction, before anything more is
+        sent: then it is certain that nothing was committed.
+        """
+        if self._pipeline is not None and not self._pipeline.result_queue:
+            line = select.poll()
+            line.register(self.driver.pgconn.socket, select.POLLIN)
+            if line.poll(0):  # all results were read, so this is the end of the session
+                raise psycopg.OperationalError("the server ended a transaction that stood still")
 
     def advance_run_ids(self) -> None:
         """Do nothing: a database shares its ids with no other."""
@@ -138,8 +204,7 @@ class PostgresConnection:
         """Return how many rows the last statement changed."""
         if self._last is None:
             return 0
-        if self._pipeline is not None:
-            self._pipeline.sync()
+        self.wait()
         return max(self._last.rowcount, 0)
 
     def transact(
@@ -150,16 +215,17 @@ class PostgresConnection:
         """
         self._is_writing = is_writing
         self._last = None
+        self._unsent, self._unsent_rows = [(self.driver.cursor(), one, None) for one in begin], 0
         self.frontier.clear()
         self.hosts.begin()
         is_ending = False
         try:
             with self.driver.pipeline() as self._pipeline:
-                for statement in begin:
-                    self.driver.execute(statement)
                 result = work(self)
                 if is_writing:
                     self.frontier.write()
+                self._check_alive()
+                self._send()
                 is_ending = True
                 self.driver.execute("COMMIT")
         except BaseException as error:

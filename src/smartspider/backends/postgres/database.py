@@ -30,14 +30,22 @@ T = TypeVar("T")
 FIRST_PAUSE_S = 0.05
 MAX_PAUSE_S = 1.0
 
-SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-NO_LIMIT = (
-    "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'), ('enable_seqscan', 'on'),"
-    " ('enable_hashjoin', 'on'), ('enable_mergejoin', 'on')) AS settings (name, value)"
+SNAPSHOT = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL idle_in_transaction_session_timeout = '20s'",
 )
-"""For work that reads everything."""
-ALONE = "SELECT pg_advisory_xact_lock(7305001)"
-"""Writes that read before they decide run one at a time, as in SQLite."""
+"""Readers are in nobody's way, and may compute for longer between two statements."""
+NO_LIMIT = (
+    "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'),"
+    " ('transaction_timeout', '0'), ('idle_in_transaction_session_timeout', '60s'), ('enable_seqscan', 'on'),"
+    " ('enable_hashjoin', 'on'), ('enable_mergejoin', 'on')) AS settings (name, value)"
+    " WHERE current_setting(name, true) IS NOT NULL"
+)
+"""For work that reads everything. Servers before 17 have no `transaction_timeout`."""
+ALONE = "SELECT pg_advisory_xact_lock(7305001), set_config('idle_in_transaction_session_timeout', '5s', true)"
+"""Writes that read before they decide run one at a time, as in SQLite. Settling does not wait for this lock,
+and they may compute for longer.
+"""
 
 AGAIN = (
     psycopg.errors.DeadlockDetected,
@@ -48,6 +56,7 @@ AGAIN = (
     psycopg.errors.CannotConnectNow,
     psycopg.errors.TooManyConnections,
     psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg.errors.TransactionTimeout,
 )
 """Nothing was committed, and a retry may succeed."""
 REFUSING = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)
@@ -101,7 +110,7 @@ class PostgresDatabase:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a consistent snapshot."""
-        return await self._transact((SNAPSHOT,), work, is_writing=False)
+        return await self._transact(SNAPSHOT, work, is_writing=False)
 
     async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return all rows of one statement that is read-only or idempotent.
@@ -135,7 +144,7 @@ class PostgresDatabase:
 
     async def without_timeout(self, work: Callable[[Connection], T], *, is_writing: bool) -> T:
         """Run `work` without a time limit, on a snapshot or as a serialised write."""
-        begin = ("BEGIN", ALONE) if is_writing else (SNAPSHOT,)
+        begin = ("BEGIN", ALONE) if is_writing else SNAPSHOT
         return await self._transact((*begin, NO_LIMIT), work, is_writing=is_writing, is_limited=False)
 
     async def _transact(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from smartspider.backends.postgres.connection import STANDSTILL_S
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.ledger import FrontierUpdater
@@ -17,6 +18,7 @@ from smartspider.store.runs.store import RunStore
 from smartspider.store.statements import load
 
 SQL = load("sql/sizes.sql", __package__)
+CLIENTS = load("sql/stopped_clients.sql", __package__)
 
 PURPOSES = {
     "url": "requests",
@@ -82,7 +84,7 @@ statement. Inserting a row would not do: it may fit into an existing page long a
 
 
 class PostgresHealth:
-    """Checks the database without changing anything."""
+    """Checks the database, and ends sessions that are in the way of others."""
 
     def __init__(self, database: PostgresDatabase, *, timeout_s: float = TIMEOUT_S) -> None:
         self._db, self._timeout_s = database, timeout_s
@@ -107,6 +109,13 @@ class PostgresHealth:
                 self._found = error
         if self._found is not None:
             raise self._found
+
+    async def end_stopped_clients(self) -> int:
+        """End the sessions of clients that stopped while they sent statements; return their number. Elsewhere
+        timeouts of the server do it.
+        """
+        ((count,),) = await self._db.fetch(CLIENTS.end, (float(STANDSTILL_S),))
+        return int(count)
 
     async def _soon(self, work: Callable[[Connection], None]) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smartspider.core import failpoints
 from smartspider.core.errors import Conflict, NotAllowed
+from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import (
     encode_capabilities,
@@ -37,6 +38,7 @@ def create_run(
     """Create a queued run with its entries as open rows, and audit it and the rules its task turns off."""
     if not plan.entries:
         raise NotAllowed("a run needs at least one entry URL", hint="add one to entry_urls")
+    distinct = list({request.fingerprint: request for request in reversed(plan.entries)}.values())[::-1]
     polite, limits, guards = plan.politeness, plan.limits, plan.guards
     pinned = _pin(tasks.TaskWriter(connection, now, actor), plan, version)
     if is_only:
@@ -59,7 +61,7 @@ def create_run(
             ),
         ),
     )
-    entries = _add_entries(connection, run_id, plan, now)
+    entries = _add_entries(connection, run_id, plan, distinct, now)
     connection.frontier.offer(run_id, entries)
     connection.execute(SQL.seeds_added, (len(entries), len(entries) + 1, run_id))
     failpoints.reach("run.created")
@@ -77,21 +79,26 @@ def create_run(
     return int(run_id)
 
 
-def _add_entries(connection: Connection, run_id: int, plan: Plan, now: float) -> list[QueueEntry]:
-    """Add the entries as open rows, each once. Return their queue entries."""
-    distinct = list({request.fingerprint: request for request in reversed(plan.entries)}.values())[::-1]
+def _add_entries(
+    connection: Connection, run_id: int, plan: Plan, distinct: list[Request], now: float
+) -> list[QueueEntry]:
+    """Add the entries as open rows. Return their queue entries."""
     memory = recrawl.open_memory(connection, run_id, plan, now)
     if memory is not None:
         distinct = [request for request, _ in memory.filter_due([(request, True) for request in distinct])]
     hosts = [request.host for request in distinct]
     host_ids = gates.find_hosts(connection, hosts)
-    records, entries = [], []
-    for url_id, (request, host) in enumerate(zip(distinct, hosts, strict=True), first_id(run_id) + 1):
-        host_id = host_ids[host]
-        records.append(children.url_record(children.NewRow(url_id, request), run_id, host_id, now))
-        entries.append(QueueEntry(url_id, host_id, -request.priority, host))
-    for start in range(0, len(records), ENTRY_BATCH):
-        connection.executemany(children.SQL.add_url, records[start : start + ENTRY_BATCH])
+    entries = [
+        QueueEntry(url_id, host_ids[host], -request.priority, host)
+        for url_id, (request, host) in enumerate(zip(distinct, hosts, strict=True), first_id(run_id) + 1)
+    ]
+    for start in range(0, len(entries), ENTRY_BATCH):
+        batch = slice(start, start + ENTRY_BATCH)
+        records = [
+            children.url_record(children.NewRow(entry.url_id, request), run_id, entry.host_id, now)
+            for entry, request in zip(entries[batch], distinct[batch], strict=True)
+        ]
+        connection.executemany(children.SQL.add_url, records)
     return entries
 
 

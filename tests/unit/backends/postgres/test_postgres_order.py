@@ -67,8 +67,8 @@ async def until_waiting(backend: PostgresBackend, count: int = 1) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_events_are_seen_in_the_order_of_their_ids(backend: PostgresBackend) -> None:
-    """Who reads on from the newest id must not miss one that was given earlier and committed later."""
+async def test_ids_of_events_are_given_by_the_commit(backend: PostgresBackend) -> None:
+    """Who reads on from the newest id must not miss one that was written earlier and committed later."""
     made = [await begin(backend, "one"), await begin(backend, "two", name="other")]
     before = await backend.events.last_id()
 
@@ -76,12 +76,45 @@ async def test_events_are_seen_in_the_order_of_their_ids(backend: PostgresBacken
         return lambda db: events.write(db, made[number].id, "thing.done", {"n": number}, 1.0)
 
     async with halfway(backend, told(0)):
-        second = asyncio.create_task(backend.database.write_concurrently(told(1)))
-        await until_waiting(backend)
-        assert await backend.events.since(before) == []
-    await second
-    found = await backend.events.since(before)
-    assert [(event.run_id, event.id - before) for event in found] == [(made[0].id, 1), (made[1].id, 2)]
+        await backend.database.write_concurrently(told(1))
+        (early,) = await backend.events.since(before)
+        assert (early.run_id, early.id, await backend.events.last_id()) == (
+            made[1].id,
+            before + 1,
+            before + 1,
+        )
+    (late,) = await backend.events.since(early.id)
+    assert (late.run_id, late.id) == (made[0].id, before + 2)
+
+
+async def test_a_reader_misses_no_event_of_many_writers(backend: PostgresBackend) -> None:
+    """Event feed 1: in the order of the run, whoever commits between."""
+    writers = [backend, await backend.another(), await backend.another()]
+    made = [await begin(backend, "one", name=f"task {number}") for number in range(3)]
+    last = await backend.events.last_id()
+    seen: list[tuple[int, int]] = []
+
+    async def follow() -> None:
+        nonlocal last
+        while len(seen) < 90:
+            found = await backend.events.since(last, limit=7)
+            seen.extend((event.run_id, event.number) for event in found)
+            last = found[-1].id if found else last
+
+    async def write(number: int) -> None:
+        for turn in range(15):
+            run = made[(number + turn) % 3]
+
+            def told(db: Connection, run_id: int = run.id) -> None:
+                events.write(db, run_id, "thing.begun", {}, 1.0)
+                events.write(db, run_id, "thing.done", {}, 1.0)
+
+            await writers[number].database.write_concurrently(told)
+
+    async with asyncio.timeout(20.0):
+        await asyncio.gather(follow(), *(write(number) for number in range(3)))
+    for run in made:
+        assert [number for run_id, number in seen if run_id == run.id] == list(range(3, 33))
 
 
 async def test_a_tail_of_the_log_skips_no_line(backend: PostgresBackend) -> None:

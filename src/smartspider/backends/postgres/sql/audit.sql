@@ -1,8 +1,8 @@
 -- head: the newest entry and its time
 SELECT last, hash, at FROM audit_head
 
--- head__write: the same, locked for adding the next entry, by the lock under which events are added
-SELECT last, hash, at FROM audit_head WHERE pg_advisory_xact_lock(7305002) IS NOT NULL FOR UPDATE
+-- head__write: the same, locked for adding the next entry
+SELECT last, hash, at FROM audit_head FOR UPDATE
 
 -- set_head: set the newest entry
 UPDATE audit_head SET last = ?1, hash = ?2, at = (SELECT at FROM audit WHERE id = ?1)

@@ -1,8 +1,3 @@
--- add: add an event; ids are given in commit order, so that no reader skips one
-WITH alone AS MATERIALIZED (SELECT pg_advisory_xact_lock(7305002))
-INSERT INTO event (run_id, number, at, name, data)
-SELECT ?::bigint, ?::bigint, ?::double precision, ?::text, ?::text FROM alone
-
 -- progress: the counters of a run, with the requests in flight as last counted by the keeper
 UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1
 WHERE id = ?1 AND untold <> 0 AND told_at <= ?3

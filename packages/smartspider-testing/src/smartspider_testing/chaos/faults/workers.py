@@ -15,6 +15,9 @@ from smartspider_testing.chaos.setup import ClusterSetup
 SETTLE_GROUP = 64
 KILL_EVERY_S = 0.5
 LEASE_S = 6.0
+JOINED = "SELECT count(*) FROM worker WHERE gone_at IS NULL"
+STANDSTILL_S = 3.0
+"""Time that a worker that stands still may hold up other runs."""
 REACH_S = 20.0
 """Time within which a worker must reach its fail point."""
 
@@ -102,6 +105,31 @@ def freeze_worker(cluster: ChaosCluster) -> None:
     cluster.notes.append(f"{line.returns} leases returned, {line.late} late, {refused} calls refused")
 
 
+def freeze_settling(cluster: ChaosCluster) -> None:
+    """Freeze a worker inside the transaction of a settle; others settle on, in its run and another one."""
+    victim = cluster.start_worker(SMARTSPIDER_FREEZE_AT="settle.counted:3")
+    everybody = cluster.setup.workers + 1
+    wait_until(lambda: cluster.store.query_number(JOINED) == everybody, "all workers have joined", 30.0)
+    other = cluster.start_run("other")
+    cluster.run_id = 0
+    cluster.start_run()
+    wait_until(victim.is_frozen, "a worker is frozen inside a settle", 30.0)
+    cluster.mark_fault()
+    frozen_at = time.monotonic()
+    before = {run_id: cluster.get_run(run_id).done for run_id in (cluster.run_id, other)}
+
+    def settles(run_id: int) -> bool:
+        return cluster.get_run(run_id).done > before[run_id] or cluster.has_ended(run_id)
+
+    for run_id, within_s in ((other, STANDSTILL_S), (cluster.run_id, LEASE_S)):
+        wait_until(lambda run_id=run_id: settles(run_id), f"run {run_id} settles", within_s)  # type: ignore[misc] # bound now
+        cluster.notes.append(f"run {run_id} settled after {time.monotonic() - frozen_at:.1f} s")
+    cluster.check(not cluster.has_ended(), "the run ended before the worker was resumed")
+    victim.resume()
+    cluster.wait_for_end(other)
+    cluster.check(victim.is_running, "the worker ended when it woke")
+
+
 FAULTS = (
     Fault(
         name="kill-workers",
@@ -140,5 +168,14 @@ FAULTS = (
         setup=ClusterSetup(
             pages=600, delay_s=0.2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}, timeout_s=120.0
         ),
+    ),
+    Fault(
+        name="worker-frozen-settling",
+        row="worker stopped with SIGSTOP inside the transaction of a settle, then resumed",
+        expected="other runs settle within 3 s, its own within a lease, 0 lost, 0 duplicated",
+        inject=freeze_settling,
+        starts_run=False,
+        setup=ClusterSetup(pages=90, workers=2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}),
+        is_short=True,
     ),
 )
