@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -97,4 +97,4 @@ def mask_view(view: T) -> T:
             masked = [mask_view(each) for each in view]
         case dict():
             masked = {name: mask_view(each) for name, each in view.items()}
-    return masked
+    return cast("T", masked)
