@@ -26,7 +26,7 @@ SmartSpiderError
 └── FetchFailed            a request failed; `judge` turns it into a verdict
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
     ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
-    ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable
+    ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable, SecretsWithheld
     ├── NotReadable        the page cannot be parsed as the task expects
     └── PatternTimeout     a regular expression of the task takes too long
 """
@@ -288,6 +288,12 @@ class TooManyRedirects(FetchFailed):
     """The redirect chain is too long or circular."""
 
     code = "redirects"
+
+
+class SecretsWithheld(FetchFailed):
+    """The request was not sent: its body may hold secrets, which the task binds to other origins."""
+
+    code = "secrets_withheld"
 
 
 class BadRedirect(FetchFailed):

@@ -18,6 +18,7 @@ from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Item
 from smartspider.core.pages.files import FILE_PAGE, FileOutcome, FilePlan
 from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
 from smartspider.core.pages.rules import DateCutoff
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.recrawl import PageVersion, page_version
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
@@ -55,6 +56,7 @@ class AnswerReader:
         self._links = links
         self._bus = bus
         self._files = files
+        self._trust = OriginTrust((), named=plan.fetch.send_secrets_to)
 
     def read(self, page: Page, request: Request) -> Reading:
         """Return the items and children of a page."""
@@ -143,12 +145,18 @@ class AnswerReader:
         hops = int(request.extras.meta.get("redirects", 0)) + 1
         if hops > self._plan.fetch.max_redirects:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
-        own = request.extras
+        own = as_sent(page, request).extras
+        goes_on = self._trust.goes_on(request.url, target)
         extras = Extras(meta={**own.meta, "redirects": hops})
         if page.status in (307, 308):
-            require_open_body(own.body, request.url, target)
-            headers = only_content(own.headers)
-            extras = msgspec.structs.replace(extras, method=own.method, headers=headers, body=own.body)
+            if not goes_on:
+                require_open_body(own.body, target)
+            extras = msgspec.structs.replace(
+                extras, method=own.method, headers=only_content(own.headers), body=own.body
+            )
+        if goes_on:
+            headers = own.headers if extras.body is not None else without_content(own.headers)
+            extras = msgspec.structs.replace(extras, headers=headers)
         child = self._redirected(request, target, extras)
         outcome = FileOutcome(target=child.fingerprint) if request.page.startswith(FILE_PAGE) else None
         return Close("redirect", f"to {child.url}", page.status, children=[child], outcome=outcome)

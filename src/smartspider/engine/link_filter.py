@@ -10,6 +10,8 @@ import msgspec
 from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.pages.rules import OWN_PAGE, ROBOTS_PAGE
+from smartspider.core.redaction.masking import is_harmless_body
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.requests.request import (
     DEFAULT_PAGE,
@@ -19,9 +21,9 @@ from smartspider.core.requests.request import (
     fingerprint,
     request_identity,
 )
+from smartspider.core.requests.request_headers import without_content, without_secrets
 from smartspider.core.requests.scope import out_of_scope, pattern_refusal, url_refusal
-from smartspider.core.requests.secrets import has_references
-from smartspider.core.requests.urls import canonical_url, host_of, normal_url, origin_of
+from smartspider.core.requests.urls import canonical_url, host_of, normal_url
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup.memory import RecentSet
 from smartspider.engine.link_keys import UNKEYED, LinkBase, LinkKey, link_bytes
@@ -83,6 +85,7 @@ class LinkFilter:
         self._plan = plan
         self._robots = robots
         self._scope = plan.scope
+        self._trust = OriginTrust((), named=plan.fetch.send_secrets_to)
         self._needs_history = plan.recrawl.needs_history
         self._keeps_all = plan.recrawl.conditional
         self._ends_when_seen = frozenset(name for name, page in plan.pages.items() if page.stop_when.seen)
@@ -138,7 +141,7 @@ class LinkFilter:
             if isinstance(target, _Refused):
                 self._leave_out(found, link, extras, key, target, base)
                 continue
-            child = _child(link, extras, request, target)
+            child = _child(link, extras, request, target, self._trust)
             identity = child.fingerprint
             if self._keeps_all:
                 found.links.append(child)
@@ -262,7 +265,7 @@ class LinkFilter:
         return self._refusal(url, canonical, request.host)
 
 
-def _child(link: Link, extras: Extras, request: Request, target: _Target) -> Request:
+def _child(link: Link, extras: Extras, request: Request, target: _Target, trust: OriginTrust) -> Request:
     """Return the request of a link."""
     url, canonical, depth = target
     if extras is NO_EXTRAS:
@@ -271,10 +274,10 @@ def _child(link: Link, extras: Extras, request: Request, target: _Target) -> Req
         identity = request_identity(canonical, page=link.page) if is_file else fingerprint(canonical)
         is_next_page = link.is_pagination or is_sitemap
         return Request(url, identity, link.page, link.priority, depth, is_next_page=is_next_page)
-    if link.is_pagination and origin_of(url) != origin_of(request.url):
-        if extras.body is not None and has_references(extras.body):
-            extras = Extras(meta=extras.meta)
-        extras = msgspec.structs.replace(extras, headers=())  # they may hold credentials for the first origin
+    if link.is_pagination and not trust.goes_on(request.url, url):
+        if extras.body is not None and not is_harmless_body(extras.body):
+            extras = Extras(headers=without_content(extras.headers), meta=extras.meta)
+        extras = msgspec.structs.replace(extras, headers=without_secrets(extras.headers))
     identity = fingerprint(canonical, method=extras.method, body=extras.body)
     return Request(
         url, identity, link.page, link.priority, depth, extras=extras, is_next_page=link.is_pagination

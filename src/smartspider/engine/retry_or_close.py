@@ -18,6 +18,7 @@ from smartspider.engine.link_filter import ChildRequests
 MISSING = frozenset({404, 410})
 REFUSING = frozenset({429, 503})
 ROBOTS_HOLD_S = 60.0
+WITHHELD = ": secret headers are not sent to this origin unless fetch.send_secrets_to names it"
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -55,6 +56,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.BadEncoding: Reaction("dead"),
     errors.TooManyRedirects: Reaction("dead"),
     errors.BadRedirect: Reaction("dead"),
+    errors.SecretsWithheld: Reaction("dead"),
     errors.PrivateAddress: Reaction("skipped", code="private_address"),
     errors.RobotsDisallowed: Reaction("skipped", code="robots"),
     errors.NotReadable: Reaction("broken"),
@@ -85,7 +87,7 @@ def judge(
 
 def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) -> Judgement:
     status = page.status
-    reason = f"http {status}"
+    reason = f"http {status}" + (WITHHELD if page.withheld else "")
     is_guess = lease.request.page in (ROBOTS_PAGE, SITEMAP_PAGE) and 400 <= status < 500
     ends: ClosedState = "missing" if status in MISSING or is_guess else "dead"
     is_refusing, is_retried = status in REFUSING, status in policy.on_status

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from zlib import crc32
 
 import msgspec
 
 from smartspider import __version__
-from smartspider.core.pages.page import ROBOTS_TOKEN, Page
+from smartspider.core.pages.page import ROBOTS_TOKEN, UNAUTHORIZED, Page
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
 from smartspider.core.requests.request_headers import (
     Headers,
-    has_credentials,
+    has_secrets,
     merge_headers,
-    trusted_origins,
-    without_credentials,
+    require_open_body,
+    without_secrets,
 )
-from smartspider.core.requests.urls import host_of, origin_of
+from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.decompression import ACCEPT_ENCODING
 from smartspider.interfaces.fetcher import Fetcher, Permit
@@ -35,24 +35,22 @@ def user_agent(contact: str | None = None) -> str:
 class HeaderPlan:
     """The headers of a run. A host always sees the same user agent.
 
-    Credentials among the task's headers go to the origins of `entries` only; None: to every origin.
+    Secret headers go to the origins of `trust` only; None: to every origin.
     """
 
     def __init__(
-        self, plan: FetchPlan, contact: str | None = None, *, entries: Iterable[str] | None = None
+        self, plan: FetchPlan, contact: str | None = None, *, trust: OriginTrust | None = None
     ) -> None:
-        urls = None if entries is None else list(entries)
+        self.trust = trust
         self._agents = plan.user_agents or (user_agent(contact),)
         self._extras = self._all_extras(plan.headers)
-        self._open_extras = self._all_extras(without_credentials(plan.headers))
-        """Without credentials."""
-        self._origins: frozenset[str] | None = None
-        if urls is not None and has_credentials(plan.headers):
-            self._origins = frozenset(origin for url in urls for origin in trusted_origins(url))
-        is_one = len(self._agents) == 1 and self._origins is None
+        self._open_extras = self._all_extras(without_secrets(plan.headers))
+        """Without secrets."""
+        self._is_bound = trust is not None and has_secrets(plan.headers)
+        is_one = len(self._agents) == 1 and not self._is_bound
         self._only = self._extras[self._agents[0]] if is_one else None
         self._pages = {
-            page: HeaderPlan(own, contact, entries=urls)
+            page: HeaderPlan(own, contact, trust=trust)
             for page, own in plan.pages.items()
             if (own.headers, own.user_agents) != (plan.headers, plan.user_agents)
         }
@@ -69,8 +67,12 @@ class HeaderPlan:
         """Return the extras of an ordinary page: headers only."""
         if self._only is not None:
             return self._only
-        is_trusted = self._origins is None or origin_of(url) in self._origins
-        return (self._extras if is_trusted else self._open_extras)[self.agent_of(host_of(url))]
+        extras = self._open_extras if self.withholds(url) else self._extras
+        return extras[self.agent_of(host_of(url))]
+
+    def withholds(self, url: str) -> bool:
+        """Return whether secret headers are not sent to a URL."""
+        return self._is_bound and self.trust is not None and not self.trust.is_for_task(url)
 
     def robots_extras(self, host: str) -> Extras:
         """Return the extras of a robots.txt request, without the task's own headers."""
@@ -94,14 +96,29 @@ class HeadersLayer:
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         """Return the page, requested with all headers."""
-        extras = self._headers.of_page(request.page).page_extras(request.url)
+        headers = self._headers.of_page(request.page)
+        extras = headers.page_extras(request.url)
         own = request.extras
         if own is not NO_EXTRAS and own != NO_EXTRAS:
+            own = _sendable(own, request.url, headers.trust)
             extras = msgspec.structs.replace(own, headers=merge_headers(extras.headers, own.headers))
             if own.version is not None:
-                headers = merge_headers(extras.headers, own.version.headers)
-                extras = msgspec.structs.replace(extras, headers=headers)
-        return await self._inner.fetch(msgspec.structs.replace(request, extras=extras), permit)
+                versioned = merge_headers(extras.headers, own.version.headers)
+                extras = msgspec.structs.replace(extras, headers=versioned)
+        page = await self._inner.fetch(msgspec.structs.replace(request, extras=extras), permit)
+        if page.status in UNAUTHORIZED and (headers.withholds(page.url) or own is not request.extras):
+            return msgspec.structs.replace(page, withheld=True)
+        return page
+
+
+def _sendable(own: Extras, url: str, trust: OriginTrust | None) -> Extras:
+    """Return what a request has of its own without the secrets that are for other origins; raise
+    `SecretsWithheld` if that is the body.
+    """
+    if trust is None or not (own.headers or own.body) or trust.is_for_requests(url):
+        return own
+    require_open_body(own.body, url)
+    return msgspec.structs.replace(own, headers=without_secrets(own.headers))
 
 
 def _own(agent: str) -> Headers:

@@ -8,15 +8,11 @@ import msgspec
 
 from smartspider.core.errors import TooManyRedirects
 from smartspider.core.pages.page import REDIRECTS, Page, redirect_target
+from smartspider.core.requests.origins import UNNAMED, OriginTrust
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request
-from smartspider.core.requests.request_headers import (
-    require_open_body,
-    trusted_origins,
-    without_content,
-    without_credentials,
-)
-from smartspider.core.requests.urls import host_of, origin_of
+from smartspider.core.requests.request_headers import require_open_body, without_content, without_secrets
+from smartspider.core.requests.urls import host_of
 from smartspider.interfaces.fetcher import Fetcher, Permit
 
 MAX_REVISITS = 2
@@ -33,8 +29,15 @@ class RedirectLayer:
     the page.
     """
 
-    def __init__(self, inner: Fetcher, max_redirects: int, refuse: Refuse = lambda *_: None) -> None:
+    def __init__(
+        self,
+        inner: Fetcher,
+        max_redirects: int,
+        refuse: Refuse = lambda *_: None,
+        trust: OriginTrust = UNNAMED,
+    ) -> None:
         self._inner = inner
+        self._trust = trust
         self._max_redirects = max_redirects
         self._refuse = refuse
 
@@ -49,7 +52,7 @@ class RedirectLayer:
         while (target := redirect_target(page)) is not None and host_of(target) == host:
             if self._refuse(target, request) is not None:
                 break
-            request = _hop(request, target, page.status)
+            request = _hop(request, target, page.status, self._trust)
             hops.append(page.url)
             visit = (request.extras.method, target)
             visits[visit] = visits.get(visit, 0) + 1
@@ -61,8 +64,8 @@ class RedirectLayer:
         return msgspec.structs.replace(page, hops=tuple(hops), became_get=request.extras.method != method)
 
 
-def _hop(request: Request, target: str, status: int) -> Request:
-    """Return the request for a hop: 303, and POST after 301 and 302, become GET; credentials stay at their
+def _hop(request: Request, target: str, status: int, trust: OriginTrust) -> Request:
+    """Return the request for a hop: 303, and POST after 301 and 302, become GET; secrets stay at their
     origin.
 
     A page version belongs to the original URL and is dropped.
@@ -77,7 +80,7 @@ def _hop(request: Request, target: str, status: int) -> Request:
     )
     if becomes_get and extras.method != "GET":
         extras = Extras(headers=without_content(extras.headers), meta=extras.meta)
-    if origin_of(target) not in trusted_origins(request.url):
-        require_open_body(extras.body, request.url, target)
-        extras = msgspec.structs.replace(extras, headers=without_credentials(extras.headers))
+    if not trust.goes_on(request.url, target):
+        require_open_body(extras.body, target)
+        extras = msgspec.structs.replace(extras, headers=without_secrets(extras.headers))
     return msgspec.structs.replace(request, url=target, extras=extras)

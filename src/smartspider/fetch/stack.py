@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.origins import UNNAMED
 from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
@@ -49,7 +50,7 @@ def build_fetcher(
     """
     layers: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),
-        lambda inner: RedirectLayer(inner, plan.max_redirects, refuse),
+        lambda inner: RedirectLayer(inner, plan.max_redirects, refuse, headers.trust or UNNAMED),
         lambda inner: inner if robots is None else RobotsLayer(inner, robots),
         lambda inner: GuardLayer(inner, policy),
         lambda inner: inner if secrets is None else SecretsLayer(inner, secrets),

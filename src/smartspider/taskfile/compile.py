@@ -12,7 +12,7 @@ from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.request_headers import merge_headers
 from smartspider.core.requests.scope import TrapGuards, UrlScope
-from smartspider.core.requests.urls import CanonicalRules
+from smartspider.core.requests.urls import CanonicalRules, normal_url, origin_of
 from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, RunLimits
 from smartspider.taskfile.checks import require_supported
 from smartspider.taskfile.compile_files import file_pages
@@ -82,6 +82,7 @@ def _fetch(task: Task, files: Mapping[str, PagePlan]) -> FetchPlan:
         timeout_s=fetch.timeout_s,
         max_bytes=fetch.max_bytes,
         user_agents=tuple(fetch.user_agents),
+        send_secrets_to=tuple(origin_of(url) for url in map(normal_url, fetch.send_secrets_to) if url),
     )
     pages = {
         name: _page_fetch(plan, page.fetch) for name, page in task.pages.items() if page.fetch != PageFetch()

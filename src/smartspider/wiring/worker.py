@@ -93,8 +93,8 @@ class JobFactory(msgspec.Struct, frozen=True):
             register_secrets(self.redactor, plan, secrets)
         context = TransportContext(clock, policy, choose_proxy(settings))
         async with open_transport(plan.fetch, context) as transport:
-            entries = (entry.url for entry in plan.entries)
-            headers = HeaderPlan(plan.fetch, settings.contact or None, entries=entries)
+            trust = plan.trust if plan.sends_own_parts else None
+            headers = HeaderPlan(plan.fetch, settings.contact or None, trust=trust)
             robots = None
             if plan.politeness.obey_robots:
                 robots = build_robots(

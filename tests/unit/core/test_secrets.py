@@ -9,7 +9,7 @@ import pytest
 
 from smartspider.core.requests.bodies import FORM, JSON
 from smartspider.core.requests.request import Extras
-from smartspider.core.requests.request_headers import has_credentials, without_credentials
+from smartspider.core.requests.request_headers import has_secrets, without_secrets
 from smartspider.core.requests.secrets import (
     escape_references,
     fill_secrets,
@@ -109,7 +109,7 @@ def test_a_reference_that_names_nothing_is_found(text: str, found: str | None) -
     assert malformed_reference(text) == found
 
 
-def test_a_header_with_a_secret_is_a_credential_whatever_its_name() -> None:
-    headers = (("X-Whatever", "${KEY}"), ("Accept", "*/*"))
-    assert has_credentials(headers)
-    assert without_credentials(headers) == (("Accept", "*/*"),)
+def test_a_header_that_refers_to_a_secret_is_one_whatever_its_name() -> None:
+    headers = (("Accept-Language", "${KEY}"), ("Accept", "*/*"))
+    assert has_secrets(headers)
+    assert without_secrets(headers) == (("Accept", "*/*"),)

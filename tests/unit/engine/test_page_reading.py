@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.errors import BadRedirect, TooManyRedirects
+from smartspider.core.errors import BadRedirect, SecretsWithheld, TooManyRedirects
 from smartspider.core.events import Event, ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.frontier.verdict import Close
 from smartspider.core.pages.extraction import Extraction, Item, Link, RejectedItem
@@ -158,16 +158,30 @@ def test_a_redirect_that_robots_forbid_is_refused() -> None:
 
 def test_a_redirect_that_keeps_the_method_keeps_it_on_another_host() -> None:
     desk = Desk(scope=UrlScope(domains=frozenset({"example"})))
-    request = make_request(URL, extras=Extras("POST", (("cookie", "b"),), b"x"))
+    request = make_request(URL, extras=Extras("POST", (("cookie", "b"),), b"q=tea"))
     close = desk.close(page(status=307, location="http://o.example/x"), request)
-    assert close.children[0].extras == Extras("POST", (), b"x", {"redirects": 1})
+    assert close.children[0].extras == Extras("POST", (), b"q=tea", {"redirects": 1})
 
 
 def test_a_body_that_goes_to_another_host_keeps_its_type_and_loses_its_credentials() -> None:
     headers = (("Content-Type", "a/b"), ("Authorization", "secret"), ("X-Own", "1"))
-    asks = make_request(URL, extras=Extras("POST", headers, b"x"), is_entry=True)
+    asks = make_request(URL, extras=Extras("POST", headers, b"q=tea"), is_entry=True)
     close = Desk().close(page(status=308, location="http://o.example/x"), asks)
     assert close.children[0].extras.headers == (("Content-Type", "a/b"),)
+
+
+@pytest.mark.parametrize("body", [b"user=ann&pw=word", b'{"key": "a-b-c-d"}', b"plain", b"\xff", b"q=${KEY}"])
+def test_a_body_that_may_hold_a_secret_does_not_go_to_another_host(body: bytes) -> None:
+    asks = make_request(URL, extras=Extras("POST", (), body), is_entry=True)
+    with pytest.raises(SecretsWithheld, match=r"http://o\.example"):
+        Desk().close(page(status=308, location="http://o.example/x"), asks)
+
+
+def test_a_form_that_became_a_get_on_the_way_is_not_sent_on() -> None:
+    asks = make_request(URL, extras=Extras("POST", (), b"user=ann"), is_entry=True)
+    landed = page(status=307, location="http://o.example/x", hops=(URL,))
+    close = Desk().close(msgspec.structs.replace(landed, became_get=True), asks)
+    assert (close.children[0].extras.method, close.children[0].extras.body) == ("GET", None)
 
 
 def test_after_a_form_that_redirected_further_pages_are_asked_for_without_it() -> None:

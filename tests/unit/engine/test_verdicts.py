@@ -31,6 +31,7 @@ ENDING = {
     errors.BadEncoding: "dead",
     errors.TooManyRedirects: "dead",
     errors.BadRedirect: "dead",
+    errors.SecretsWithheld: "dead",
     errors.PrivateAddress: "skipped",
     errors.RobotsDisallowed: "skipped",
     errors.NotReadable: "broken",
@@ -233,3 +234,10 @@ def test_a_sitemap_that_was_only_guessed_may_be_refused(page_type: str, state: s
     guess = msgspec.structs.replace(taken, request=msgspec.structs.replace(taken.request, page=page_type))
     verdict, _ = judge(guess, Reading(page(403)), POLICY, 0.5)
     assert verdict == Close(state, "http 403", 403)  # type: ignore[arg-type] # one of the states
+
+
+def test_an_answer_that_wants_credentials_says_that_they_were_not_sent() -> None:
+    withheld = msgspec.structs.replace(page(401), withheld=True)
+    verdict = judge(lease(), Reading(withheld), POLICY, 0.5).verdict
+    assert isinstance(verdict, Close)
+    assert "fetch.send_secrets_to" in verdict.reason

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from smartspider import __version__
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, user_agent
 
@@ -60,15 +61,20 @@ def test_robots_requests_carry_nothing_of_the_task() -> None:
         ("https://p:8443/", True),
         ("http://p:8443/", False),
         ("http://s/", False),
+        ("https://named/x", True),
+        ("http://named/x", False),
+        ("http://user:pw@h/", True),
+        ("http://h./", False),
     ],
 )
 def test_credentials_of_the_task_go_to_the_origins_of_its_entries(url: str, is_trusted: bool) -> None:
-    secrets = (("Authorization", "x"), ("X-Api-Key", "y"), ("X-Mine", "a ${KEY}"))
-    plan = FetchPlan(headers=(*secrets, ("X-Other", "z")))
-    headers = HeaderPlan(plan, entries=["http://h/", "https://p:8443/list", "https://s/"])
+    secrets = (("Authorization", "x"), ("X-Functions-Key", "y"), ("Referer", "a ${KEY}"))
+    plan = FetchPlan(headers=(*secrets, ("Accept-Language", "z")))
+    trust = OriginTrust(["http://h/", "https://p:8443/list", "https://s/"], named=["https://named"])
+    headers = HeaderPlan(plan, trust=trust)
     sent = dict(headers.page_extras(url).headers)
     assert all((name in sent) is is_trusted for name, _ in secrets)
-    assert sent["X-Other"] == "z"
+    assert sent["Accept-Language"] == "z"
 
 
 async def test_a_page_type_has_its_own_headers_and_user_agent(net: Any) -> None:
@@ -83,6 +89,6 @@ async def test_a_page_type_has_its_own_headers_and_user_agent(net: Any) -> None:
 
 def test_credentials_of_a_page_type_go_to_the_origins_of_the_entries() -> None:
     plan = FetchPlan(pages={"detail": FetchPlan(headers=(("Authorization", "x"),))})
-    own = HeaderPlan(plan, entries=iter(["http://h/"])).of_page("detail")
+    own = HeaderPlan(plan, trust=OriginTrust(iter(["http://h/"]))).of_page("detail")
     assert "Authorization" in dict(own.page_extras("http://h/a").headers)
     assert "Authorization" not in dict(own.page_extras("http://other/").headers)

@@ -136,6 +136,11 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("fetch.mode", ["http", "browser", "impersonate"], ["chrome", None]),
     ("fetch.method", ["POST"], ["get", None]),
     ("fetch.headers", [{"Accept": "a"}], [{"a:": "b"}, None]),
+    (
+        "fetch.send_secrets_to",
+        [["https://api.example.com", "http://h:8080/"]],
+        [["api.example.com"], ["https://h/path"], ["https://a@h"], ["https://h?x"], "https://h"],
+    ),
     ("fetch.timeout_s", [1, 0.5], [0, -1, "30", True, None]),
     ("fetch.max_bytes", [1], [0, 1.5, "20MB"]),
     ("fetch.user_agents", [["a/1"]], ["a/1", [""], ["a\nb"]]),

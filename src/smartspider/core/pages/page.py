@@ -31,6 +31,8 @@ class Page(msgspec.Struct, frozen=True):
     """The URLs that redirected here, the requested one first; empty without redirects."""
     became_get: bool = False
     """A redirect turned the request into a GET without its body."""
+    withheld: bool = False
+    """The site asked for credentials, and secret headers were not sent because they are for other origins."""
 
     @property
     def text(self) -> str:
@@ -58,6 +60,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+UNAUTHORIZED = frozenset({401, 403})
 
 
 def redirect_target(page: Page) -> str | None:

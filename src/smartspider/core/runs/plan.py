@@ -8,6 +8,7 @@ import msgspec
 
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.pages.rules import CursorPagination, PagePlan
+from smartspider.core.requests.origins import OriginTrust, fixed_origin
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.recrawl import RecrawlPolicy
 from smartspider.core.requests.request import Request
@@ -72,6 +73,8 @@ class FetchPlan(msgspec.Struct, frozen=True):
     """Instead of the default user agent, at the user's explicit choice; recorded in the audit log."""
     pages: dict[str, FetchPlan] = {}
     """The complete settings of page types that have their own."""
+    send_secrets_to: tuple[str, ...] = ()
+    """Origins besides those of the entries that secret headers and bodies are sent to."""
 
     def of_page(self, page: str) -> FetchPlan:
         """Return the settings of a page type."""
@@ -137,6 +140,16 @@ class Plan(msgspec.Struct, frozen=True):
                 *references_in([*(text for _, text in self.fetch.all_headers), *templates]),
                 *names_in_requests(entry.extras for entry in self.entries),
             )
+        )
+
+    @property
+    def trust(self) -> OriginTrust:
+        """The origins that secrets are sent to."""
+        templates = (rule.request.url for page in self.pages.values() for rule in page.follow if rule.request)
+        return OriginTrust(
+            (entry.url for entry in self.entries),
+            requests=filter(None, map(fixed_origin, templates)),
+            named=self.fetch.send_secrets_to,
         )
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from smartspider.taskfile.model.forms import Section
-from smartspider.taskfile.model.values import Headers, Method, Text, UserAgent
+from smartspider.taskfile.model.values import Headers, Method, Origin, Text, UserAgent
 
 Mode = Literal["http", "browser", "impersonate"]
 Timeout = Annotated[float, Field(gt=0, le=3600)]
@@ -22,8 +22,14 @@ class Fetch(Section):
     method: Method = Field(default="GET", description="Method of entry URLs without their own.")
     headers: Headers = Field(
         default={},
-        description="Sent with every page request; credentials only to the origins of entry URLs.",
+        description="Sent with every page request. Headers that may hold secrets, which are all except"
+        " well-known harmless ones, are sent to the origins of entry URLs only.",
         examples=[{"Accept-Language": "en"}],
+    )
+    send_secrets_to: list[Origin] = Field(
+        default=[],
+        description="Further origins that headers and bodies with secrets are sent to.",
+        examples=[["https://api.example.com"]],
     )
     timeout_s: Timeout = Field(default=30.0, description="Total timeout of a request in seconds.")
     max_bytes: BodySize = Field(default=20_000_000, description="Maximum decompressed body size.")

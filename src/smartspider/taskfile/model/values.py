@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.core.patterns.pattern import PATTERN_ERRORS
-from smartspider.core.requests.urls import host_of, is_url, normal_url
+from smartspider.core.requests.urls import host_of, is_url, normal_url, origin_of
 from smartspider.taskfile.timing import check_cron, check_timezone
 
 WRONG_VALUE = "wrong_value"
@@ -57,6 +57,14 @@ def check_url(value: str) -> tuple[str, str] | None:
 def _http_url(value: str) -> str:
     if reason_and_hint := check_url(value):
         raise invalid_value(*reason_and_hint)
+    return value
+
+
+def _origin(value: str) -> str:
+    normal = normal_url(_http_url(value))
+    if normal is None or normal != f"{origin_of(normal)}/":
+        hint = "scheme, host and port only" if normal is None else f"write {origin_of(normal)}"
+        raise invalid_value("is more than an origin", hint)
     return value
 
 
@@ -188,6 +196,11 @@ HttpUrl = Annotated[
     str,
     AfterValidator(_http_url),
     WithJsonSchema({"type": "string", "pattern": r"^\s*[hH][tT][tT][pP][sS]?://"}),
+]
+Origin = Annotated[
+    str,
+    AfterValidator(_origin),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*[hH][tT][tT][pP][sS]?://[^/?#@]+/?\s*$"}),
 ]
 TemplateUrl = Annotated[
     str,

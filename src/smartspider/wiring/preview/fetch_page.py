@@ -10,6 +10,7 @@ import msgspec
 from smartspider.core.errors import RequestInvalid, TooManyRedirects
 from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.requests.request import make_request
 from smartspider.core.requests.secrets import SecretValues
@@ -77,13 +78,15 @@ def command_fetcher(url: str, *, obey_robots: bool) -> Callable[[str], Awaitable
     once. The private address of the URL is allowed.
     """
     settings, clock, last_sent = read_settings(), SystemClock(), dict[str, float]()
-    policy = AddressPolicy.parse(settings.allow_private, [check_url(url)])
+    normal = check_url(url)
+    policy = AddressPolicy.parse(settings.allow_private, [normal])
 
     def permit_for(host: str) -> SpacedPermit:
         return SpacedPermit(clock, last_sent, host)
 
     robots = CommandRobotsCache() if obey_robots else None
-    return partial(fetch_with, FetchContext(settings, policy, clock, permit_for, robots))
+    trust = OriginTrust([normal])
+    return partial(fetch_with, FetchContext(settings, policy, clock, permit_for, robots, trust=trust))
 
 
 class FetchContext(msgspec.Struct, frozen=True):
@@ -96,6 +99,8 @@ class FetchContext(msgspec.Struct, frozen=True):
     robots: RobotsCache | None
     """None: robots.txt is ignored."""
     secrets: SecretValues = {}
+    trust: OriginTrust | None = None
+    """Where secrets may be sent; None: to the origin of each URL that is fetched."""
 
 
 def check_url(url: str) -> str:
@@ -111,7 +116,8 @@ def check_url(url: str) -> str:
 async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPlan()) -> Page:
     """Fetch a URL and follow redirects."""
     normal = check_url(url)
-    headers = HeaderPlan(plan, context.settings.contact or None, entries=[normal])
+    trust = context.trust or OriginTrust([normal], named=plan.send_secrets_to)
+    headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
     request = make_request(normal)
     transport_context = TransportContext(context.clock, context.policy, choose_proxy(context.settings))
     async with open_transport(plan, transport_context) as transport:
