@@ -19,8 +19,8 @@ from smartspider.api.middleware.timing import ApiTimings
 from smartspider.api.problems import render_problem
 from smartspider.api.server import build_server
 from smartspider.core.errors import SettingInvalid
-from smartspider.installation.installation import Installation
-from smartspider.services.metrics import Histogram, MetricFamily, gather_metrics
+from smartspider.operations.services import Services
+from smartspider.services.metrics import Histogram, MetricFamily, gather_metrics, slot_metrics
 from smartspider.views.problem import ProblemView
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -47,10 +47,10 @@ class _Gathered(Collector):
             yield _histogram(same)
 
 
-async def render_metrics(installation: Installation, timings: ApiTimings) -> bytes:
+async def render_metrics(services: Services, timings: ApiTimings) -> bytes:
     """Return the metrics of an installation and of this process."""
-    families, histograms = await gather_metrics(installation)
-    return exposition(families, histograms + timings.histograms())
+    families, histograms = await gather_metrics(services.installation)
+    return exposition(families + slot_metrics(services.slots()), histograms + timings.histograms())
 
 
 def exposition(families: list[MetricFamily], histograms: list[Histogram]) -> bytes:
@@ -101,7 +101,7 @@ class MetricsOnly:
             return render_problem(
                 ProblemView("Not found", 404, "not_found", "this port serves only /metrics", "GET /metrics")
             )
-        text = await render_metrics(self._app.state.services.installation, self._app.state.timings)
+        text = await render_metrics(self._app.state.services, self._app.state.timings)
         return Response(text, media_type=MEDIA_TYPE)
 
 

@@ -53,6 +53,7 @@ class AuditOperations(Operations):
         needs=("audit", "read"),
         summary="Verify the audit log",
         answer="The result of checking the whole chain",
+        is_heavy=True,
     )
     async def verify_audit(self) -> AuditCheckView:
         """Read the whole chain and return the first entry that was changed, removed or inserted."""

@@ -31,6 +31,7 @@ class ExplainOperations(Operations):
         needs=("runs", "read"),
         summary="Explain why a URL was or was not fetched",
         answer="The explanation",
+        is_heavy=True,
     )
     async def explain_url(
         self,

@@ -25,7 +25,9 @@ class LiveOperations(Operations):
         """
         from smartspider.services.live.streams import END, follow_run, stream_options
 
-        options = stream_options(self.installation, after, follow=follow, snapshot=snapshot)
+        options = stream_options(
+            self.installation, self.principal.name, after, follow=follow, snapshot=snapshot
+        )
         run = parse_id(run_id, "run")
         stream = follow_run(self.installation, self.services.hub, run, options)
         async with aclosing(stream) as messages:
@@ -49,7 +51,9 @@ class LiveOperations(Operations):
         from smartspider.services.tasks.tasks import find_task
 
         task = await find_task(self.installation, task_id)
-        options = stream_options(self.installation, after, follow=follow, snapshot=snapshot)
+        options = stream_options(
+            self.installation, self.principal.name, after, follow=follow, snapshot=snapshot
+        )
         run = None if run_id is None else parse_id(run_id, "run")
         stream = follow_task(self.installation, self.services.hub, task.id, options, run)
         async with aclosing(stream) as messages:

@@ -22,7 +22,11 @@ class LocalOperations(AllOperations):
 
     async def perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         """Call the function of an operation. In what it reads, secrets of other people's tasks are masked."""
-        answer = await operation.function(self, **arguments)
+        if operation.is_heavy:
+            async with self.services.queries.turn(self.principal.name):
+                answer = await operation.function(self, **arguments)
+        else:
+            answer = await operation.function(self, **arguments)
         if operation.method != "GET" or operation.needs[0] not in MASKED_AREAS:
             return answer
         return await shown_to(self.principal, self.installation, arguments, answer)

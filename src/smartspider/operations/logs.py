@@ -35,7 +35,13 @@ EXAMPLE = {
     ],
     "next": "4711",
 }
-LOGS: dict[str, Any] = {"needs": ("logs", "read"), "answer": ANSWER, "example": EXAMPLE, "tags": ("logs",)}
+LOGS: dict[str, Any] = {
+    "needs": ("logs", "read"),
+    "answer": ANSWER,
+    "example": EXAMPLE,
+    "tags": ("logs",),
+    "is_heavy": True,
+}
 
 
 class LogOperations(Operations):
@@ -97,7 +103,9 @@ class LogOperations(Operations):
         from smartspider.services import logs
 
         since = None if after is None else parse_id(after, "log line")
-        stream = logs.tail(self.installation, self.services.hub, only, task_id, run_id, after=since)
+        wanted = await logs.parse_filter(self.installation, only, task_id, run_id)
+        holder = self.principal.name
+        stream = logs.tail(self.installation, self.services.hub, wanted, holder, after=since)
         async with aclosing(stream) as lines:
             async for line in lines:
                 if line is not None:

@@ -130,6 +130,8 @@ class Operation:
     """The status of an answer, where that varies."""
     is_file: bool = False
     """True if the answer is a file that is streamed."""
+    is_heavy: bool = False
+    """True if it may read many rows: each user has a share of the slots for such calls."""
     is_routed: bool = True
     """False: the API has a route written by hand, for a stream or an unusual body."""
 

@@ -41,6 +41,7 @@ class ResultOperations(Operations):
         summary="List rows",
         answer="A page of rows",
         example={"items": [ROW], "next": None},
+        is_heavy=True,
     )
     async def list_results(
         self,
@@ -83,6 +84,7 @@ class ResultOperations(Operations):
         summary="Count rows",
         answer="The count",
         example={"run_id": "1", "count": 120, "complete": True},
+        is_heavy=True,
     )
     async def count_results(
         self,
@@ -106,6 +108,7 @@ class ResultOperations(Operations):
         needs=("results", "read"),
         summary="Get the fill rate of fields",
         answer="The fill rate of each field, over the newest rows",
+        is_heavy=True,
     )
     async def get_coverage(
         self,
@@ -144,7 +147,7 @@ class ResultOperations(Operations):
 
         return await results.diff_rows(
             self.installation,
-            self.services.exports.slots,
+            self.services.exports.slots.acquire(self.principal.name),
             results.row_source(source),
             with_,
             key,
@@ -157,6 +160,7 @@ class ResultOperations(Operations):
         needs=("results", "read"),
         summary="List rejected items",
         answer="A page of items, with the reason",
+        is_heavy=True,
     )
     async def list_rejects(
         self, *, limit: Limit = 100, cursor: Cursor = None, **source: Unpack[RunArguments]
@@ -174,6 +178,7 @@ class ResultOperations(Operations):
         needs=("results", "read"),
         summary="List changes made by steps",
         answer="A page of changes",
+        is_heavy=True,
     )
     async def list_cleaning(
         self,
@@ -245,7 +250,7 @@ class ResultOperations(Operations):
         run = await results.find_existing_run(self.installation, results.row_source(options))
         shows_all = await sees_secrets_of(self.principal, self.installation, str(run.task_id))
         choice = exports.export_choice(format, options, masks_urls=not shows_all)
-        return self.services.exports.begin(run, choice)
+        return self.services.exports.begin(run, choice, self.principal.name)
 
 
 def _several(where: str | Sequence[str]) -> list[str]:

@@ -218,6 +218,7 @@ class RunOperations(Operations):
         needs=("runs", "read"),
         summary="List the failed requests of a run",
         answer="A page of requests",
+        is_heavy=True,
     )
     async def list_run_failures(
         self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None
@@ -235,6 +236,7 @@ class RunOperations(Operations):
         needs=("runs", "read"),
         summary="List the requests of a run",
         answer="A page of requests",
+        is_heavy=True,
     )
     async def list_run_pages(
         self,
@@ -257,6 +259,7 @@ class RunOperations(Operations):
         needs=("runs", "read"),
         summary="Get the politeness receipt of a run",
         answer="The politeness receipt",
+        is_heavy=True,
     )
     async def get_run_receipt(self, run_id: RunId) -> ReceiptView:
         """Return the number of requests, the rate, the smallest gap, refusals and violations of each host."""

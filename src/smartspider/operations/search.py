@@ -19,6 +19,7 @@ class SearchOperations(Operations):
         needs=("tasks", "read"),
         summary="Search by name or id",
         answer="The hits, by kind",
+        is_heavy=True,
     )
     async def search_all(
         self,

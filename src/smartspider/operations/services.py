@@ -10,6 +10,7 @@ from smartspider.installation.installation import Installation
 if TYPE_CHECKING:
     from smartspider.services.access.access import Access
     from smartspider.services.access.secrets import Passwords
+    from smartspider.services.fair_limit import FairLimit
     from smartspider.services.live.hub import LiveHub
     from smartspider.services.readiness import Readiness
     from smartspider.services.results.exports import Exports
@@ -60,6 +61,17 @@ class Services:
         from smartspider.wiring.preview.previews import Previews
 
         return Previews(self.installation)
+
+    @cached_property
+    def queries(self) -> FairLimit:
+        """Calls that may read many rows, a bounded number at a time and for each user."""
+        from smartspider.services.fair_limit import FairLimit, SlotLimits
+
+        return FairLimit("queries", SlotLimits(total=8, waiting=256, retry_after_s=1.0))
+
+    def slots(self) -> tuple[FairLimit, ...]:
+        """Return the limits of concurrent work of this process."""
+        return (self.exports.slots, self.previews.slots, self.hub.slots, self.queries)
 
     @cached_property
     def readiness(self) -> Readiness:

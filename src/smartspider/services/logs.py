@@ -59,16 +59,16 @@ async def search(
 async def tail(
     installation: Installation,
     hub: LiveHub,
-    only: LogArguments,
-    task_id: str | None,
-    run_id: str | None,
+    wanted: LogFilter,
+    holder: str,
     *,
     after: int | None = None,
 ) -> AsyncGenerator[LogView | None]:
-    """Yield lines as they are written, those after a number first; None when there were none for a while."""
-    wanted = await parse_filter(installation, only, task_id, run_id)
+    """Yield lines to a user as they are written, those after a number first; None when there were none for a
+    while.
+    """
     logs = installation.logs
-    with hub.subscribe_logs() as subscriber:
+    with hub.subscribe_logs(holder) as subscriber:
         last = await logs.last_id() if after is None else after
         while True:
             page = await logs.after(wanted, after=last, limit=TAIL_BATCH)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from smartspider.installation.installation import Installation
 from smartspider.services.dedup import filter_sizes
+from smartspider.services.fair_limit import FairLimit
 from smartspider.store.metrics import MetricKey
 
 Labels = tuple[tuple[str, str], ...]
@@ -18,6 +19,10 @@ FILTER_BYTES = "smartspider_known_urls_bytes"
 FILTER_BUDGET = "smartspider_known_urls_budget_bytes"
 
 REFUSED = "smartspider_frontier_refused_total"
+SLOTS = "smartspider_api_slots"
+SLOTS_IN_USE = "smartspider_api_slots_in_use"
+SLOTS_AWAITED = "smartspider_api_slots_awaited"
+SLOTS_REFUSED = "smartspider_api_slots_refused_total"
 
 DESCRIPTIONS = {
     "smartspider_pages_total": "Completed requests, by outcome and response status class",
@@ -48,6 +53,10 @@ DESCRIPTIONS = {
     "smartspider_worker_slots": "Maximum number of requests in flight over all workers",
     "smartspider_log_bytes": "Bytes of log lines in the store",
     "smartspider_store_bytes": "Bytes of the store",
+    SLOTS: "Concurrent exports, previews, streams and queries that the API allows, by kind",
+    SLOTS_IN_USE: "Exports, previews, streams and queries in progress, by kind",
+    SLOTS_AWAITED: "Calls that wait for a slot, by kind",
+    SLOTS_REFUSED: "Calls refused for lack of a slot, by kind",
 }
 """Every metric with its description."""
 
@@ -85,6 +94,22 @@ async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily]
     return _families(sums, "counter") + _families(gauges, "gauge"), [
         histogram for name in HISTOGRAMS if (histogram := _histogram(name, sums)) is not None
     ]
+
+
+def slot_metrics(limits: Sequence[FairLimit]) -> list[MetricFamily]:
+    """Return the metrics of the limits of concurrent work in this process."""
+    labels: list[Labels] = [(("kind", limit.kind),) for limit in limits]
+    gauges = {
+        SLOTS: [limit.limits.total for limit in limits],
+        SLOTS_IN_USE: [limit.in_use for limit in limits],
+        SLOTS_AWAITED: [limit.waiting for limit in limits],
+    }
+    families = [
+        MetricFamily(name, "gauge", DESCRIPTIONS[name], dict(zip(labels, values, strict=True)))
+        for name, values in gauges.items()
+    ]
+    refused: dict[Labels, float] = {label: limit.refused for label, limit in zip(labels, limits, strict=True)}
+    return [*families, MetricFamily(SLOTS_REFUSED, "counter", DESCRIPTIONS[SLOTS_REFUSED], refused)]
 
 
 def _families(values: Mapping[MetricKey, float], kind: Literal["counter", "gauge"]) -> list[MetricFamily]:

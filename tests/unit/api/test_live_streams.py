@@ -10,6 +10,7 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.watching import listening, new_run, receive, receive_all, refusal, until, watching
 
 from smartspider.operations.services import Services
+from smartspider.services.fair_limit import SlotLimits
 from smartspider.services.live.hub import HubLimits, LiveHub
 
 
@@ -294,7 +295,7 @@ async def test_a_ticket_opens_a_stream_once(api: Caller, services: Services) -> 
 
 async def test_too_many_watchers_are_refused(api: Caller, services: Services) -> None:
     run = await new_run(services)
-    limit_hub(services, HubLimits(max_subscribers=1))
+    limit_hub(services, HubLimits(slots=SlotLimits(total=1)))
     async with watching(api, f"/api/runs/{run.id}/events") as socket:
         await receive(socket)
         assert await refusal(api, f"/api/runs/{run.id}/events") == 429
@@ -339,6 +340,6 @@ async def test_nobody_looks_while_nobody_watches(services: Services) -> None:
         return services.hub.is_polling
 
     assert not is_polling()
-    with services.hub.subscribe_logs():
+    with services.hub.subscribe_logs("ann"):
         assert is_polling()
     await until(lambda: not is_polling())

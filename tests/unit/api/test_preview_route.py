@@ -17,6 +17,7 @@ from smartspider.core.errors import PrivateAddress
 from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.installation.settings import Settings
 from smartspider.operations.services import Services
+from smartspider.services.fair_limit import SlotLimits
 from smartspider.services.preview.preview import PageError, build_preview, require_public
 from smartspider.wiring.preview.previews import PreviewLimits, Previews
 from smartspider_testing.sites.answers import page
@@ -211,7 +212,7 @@ async def test_an_expression_that_never_ends_is_ended(
 
 
 async def test_too_many_looks_are_sent_away(services: Services, api: Caller) -> None:
-    services.previews = Previews(services.installation, PreviewLimits(max_waiting=0))
+    services.previews = Previews(services.installation, PreviewLimits(slots=SlotLimits(total=0)))
     answer = (await api.post("/api/preview", {"url": "http://127.0.0.1:9/", "rules": "a"})).expect(429)
     assert int(answer.headers["Retry-After"]) > 0
 
@@ -230,6 +231,6 @@ async def test_a_look_learns_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path
     settings = Settings(admin_token="a canary of a key", master_key="a canary of a key")
     async with open_services(tmp_path / "data", settings) as services:
         with pytest.raises(FileNotFoundError):
-            await services.previews.preview_page("http://x.example/", {})
+            await services.previews.preview_page("http://x.example/", {}, "ann")
     assert "a canary of a key" not in str(seen["env"])
     assert os.environ["SMARTSPIDER_MASTER_KEY"] == "a canary of a key"

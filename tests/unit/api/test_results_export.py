@@ -28,7 +28,6 @@ from smartspider.cli.results.export import export
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.runs.run import Run
 from smartspider.operations.services import Services
-from smartspider.services.results import exports
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
 from smartspider.wiring.scratch import Scratch
@@ -225,7 +224,7 @@ def held(services: Services) -> Held:
 
 async def until_over(services: Services) -> None:
     async with asyncio.timeout(20):
-        while services.exports.slots.free < exports.MAX_CONCURRENT:  # noqa: ASYNC110 - it ends somewhere in a server
+        while services.exports.slots.in_use:  # noqa: ASYNC110 - it ends somewhere in a server
             await asyncio.sleep(0.001)
 
 
@@ -266,7 +265,7 @@ async def test_an_error_on_the_way_is_no_short_file(services: Services, api: Cal
         held.let.set()
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
-    assert services.exports.slots.free == exports.MAX_CONCURRENT
+    assert services.exports.slots.in_use == 0
 
 
 @pytest.mark.parametrize("format_", ["parquet", "xlsx", "sqlite"])

@@ -11,7 +11,8 @@ from tests.unit.api.rows import TEA, crawled, task
 
 from smartspider.core.pages.extraction import RejectedItem, ValueChange
 from smartspider.operations.services import Services
-from smartspider.services.results.exports import MAX_CONCURRENT
+from smartspider.services.access.authenticator import ADMIN
+from smartspider.services.results.exports import SLOTS
 
 NAMES = [row["name"] for row in TEA]
 
@@ -253,8 +254,8 @@ async def test_runs_that_cannot_be_compared_are_told(services: Services, api: Ca
 async def test_heavy_work_beyond_what_is_possible_is_put_off(services: Services, api: Caller) -> None:
     run = await crawled(services.installation)
     with ExitStack() as stack:
-        for _ in range(MAX_CONCURRENT):
-            stack.enter_context(services.exports.slots.acquire())
+        for _ in range(SLOTS.total // 2):
+            stack.enter_context(services.exports.slots.acquire(ADMIN.name))
         for method, path in (("GET", f"diff?with={run.id}&"), ("POST", "export?")):
             answer = (await api(method, f"/api/results/{path}run_id={run.id}")).expect(429)
             assert answer.headers["Retry-After"] == "5"

@@ -60,10 +60,10 @@ async def filled(services: Services) -> AsyncIterator[Caller]:
 class FarFromPages(Previews):
     """Previews begin a process each; what they do is tested elsewhere."""
 
-    async def preview_task(self, spec: bytes, pages: int) -> Any:
+    async def preview_task(self, spec: bytes, pages: int, holder: str) -> Any:
         raise NameNotResolved("there is no such host")
 
-    async def preview_page(self, url: str, task: dict[str, Any]) -> Any:
+    async def preview_page(self, url: str, task: dict[str, Any], holder: str) -> Any:
         raise NameNotResolved("there is no such host")
 
 

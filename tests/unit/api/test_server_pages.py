@@ -13,6 +13,7 @@ import pytest
 from tests.unit.api.asking import Caller
 
 from smartspider.api import problems
+from smartspider.api.limits import ApiLimits
 from smartspider.api.middleware import timing
 from smartspider.api.middleware.authentication import PUBLIC_PATHS
 from smartspider.api.routes import task_document
@@ -162,7 +163,7 @@ def test_the_check_of_a_webhook_that_is_shown_works(is_changed: bool) -> None:
 
 
 def test_the_numbers_shown_are_the_numbers() -> None:
-    text = " ".join(SERVER.split())
+    text, streams = " ".join(SERVER.split()), hub.HubLimits().slots
     for sentence in (
         f"each with up to {SLOTS} requests in flight",
         f"at most {TERM_S:g} s later",
@@ -171,8 +172,9 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         f"at least {secrets.MIN_PASSWORD_LENGTH} characters",
         f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
         f"{previews.PreviewLimits().time_limit_s:g} s each",
-        f"| exports | {exports.MAX_CONCURRENT} at a time |",
-        f"| streams | {hub.HubLimits().max_subscribers:,} |",
+        f"| exports and comparisons | {exports.SLOTS.total // 2} at a time of one user,",
+        f"| streams | {streams.total // 2:,} of one user, {streams.total:,} in all |",
+        f"{ApiLimits().min_bytes_per_s / 1024:g} KiB/s",
         f"| schedules | {MAX_PER_TASK} of one task |",
         f"| notifications | {MAX_TARGETS:,} targets |",
         f"YAML {task_document.MAX_YAML_BYTES:,} bytes",

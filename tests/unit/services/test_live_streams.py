@@ -104,7 +104,7 @@ async def test_a_quiet_stream_sends_keepalives(folder: DataFolder) -> None:
 
 async def test_the_queue_of_a_subscriber_is_bounded(folder: DataFolder) -> None:
     hub = LiveHub(folder.events, folder.logs)
-    with hub.subscribe_run(1) as subscriber:
+    with hub.subscribe_run(1, "ann") as subscriber:
         for number in range(10_000):
             subscriber.put(StreamMessage(number, 1, "a.b", "{}"))
         assert len(subscriber.take().messages) < 1000

@@ -118,5 +118,5 @@ async def list_metric_targets(request: Request, _principal: _MetricsReader) -> R
 )
 async def get_metrics(request: Request, services: CurrentServices, _principal: _MetricsReader) -> Response:
     """Return totals of all workers, current values, API latencies, and metrics of this process."""
-    text = await render_metrics(services.installation, request.app.state.timings)
+    text = await render_metrics(services, request.app.state.timings)
     return Response(text, media_type=MEDIA_TYPE)

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import unicodedata
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, cast
 from urllib.parse import quote
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from smartspider.api.limits import ApiLimits
 from smartspider.services.results.exports import Export
 from smartspider.services.results.outputs import media_types
+
+_log = logging.getLogger(__name__)
 
 
 class FileResponse(Response):
     """A streamed file.
 
     An error before the first chunk becomes a problem response. A later error aborts the connection, so
-    that a partial file is not mistaken for a complete one. If the client disconnects or accepts nothing for
-    `stall_s`, the export stops.
+    that a partial file is not mistaken for a complete one. If the client disconnects, accepts nothing for
+    `stall_s` or is slower than `min_bytes_per_s`, the export stops.
     """
 
-    def __init__(self, export: Export, stall_s: float) -> None:
+    def __init__(self, export: Export, limits: ApiLimits) -> None:
         super().__init__(media_type=export.media_type)
         del self.headers["content-length"]
         self.headers["content-type"] = export.media_type
         self.headers["content-disposition"] = content_disposition(export.name)
-        self._export, self._stall_s = export, stall_s
+        self._export, self._limits = export, limits
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file until it ends or the client disconnects."""
@@ -46,15 +51,38 @@ class FileResponse(Response):
 
     async def _send(self, send: Send) -> None:
         has_started = False
+        pace = ClientPace(self._limits)
         async with aclosing(cast("Any", self._export.chunks)) as chunks:
             async for chunk in chunks:
                 if not has_started:
                     start = {"status": self.status_code, "headers": self.raw_headers}
                     await send({"type": "http.response.start", **start})
                     has_started = True
-                async with asyncio.timeout(self._stall_s):
+                async with pace.sending(chunk):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class ClientPace:
+    """The rate at which a client accepts a file. Only the time spent waiting for the client counts."""
+
+    def __init__(self, limits: ApiLimits) -> None:
+        self._limits = limits
+        self._left_s = limits.slow_s
+
+    @asynccontextmanager
+    async def sending(self, chunk: bytes) -> AsyncIterator[None]:
+        """Allow a client the time for a chunk; raise `TimeoutError` after it."""
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        self._left_s += len(chunk) / self._limits.min_bytes_per_s
+        try:
+            async with asyncio.timeout(min(self._left_s, self._limits.stall_s)):
+                yield
+        except TimeoutError:
+            _log.warning("a client reads an export too slowly and is disconnected")
+            raise
+        self._left_s -= loop.time() - start
 
 
 async def _until_disconnected(receive: Receive) -> None:

@@ -86,7 +86,7 @@ async def _perform(
     operation: Operation, local: LocalOperations, arguments: Mapping[str, Any], limits: ApiLimits
 ) -> Response:
     result = await local.perform(operation, arguments)
-    return FileResponse(result, limits.stall_s) if operation.is_file else _response(operation, result)
+    return FileResponse(result, limits) if operation.is_file else _response(operation, result)
 
 
 def _response(operation: Operation, view: Any) -> Response:

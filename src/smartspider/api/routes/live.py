@@ -28,6 +28,7 @@ from smartspider.services.inputs import parse_id
 from smartspider.services.live.streams import follow_run, follow_task, stream_options
 from smartspider.services.tasks.confidentiality import sees_secrets_of
 from smartspider.services.tasks.tasks import find_task
+from smartspider.store.logs.terms import LogFilter
 from smartspider.views.arguments import LogArguments
 
 router = APIRouter(tags=["runs"])
@@ -50,7 +51,7 @@ Snapshot = Annotated[
 async def get_events(
     run_id: PathRunId,
     services: CurrentServices,
-    _principal: Annotated[Principal, needs("runs", "read")],
+    principal: Annotated[Principal, needs("runs", "read")],
     *,
     after: After = None,
     follow: Follow = False,
@@ -65,8 +66,10 @@ async def get_events(
     """
     position = parse_position(last_event_id, "Last-Event-ID")
     position = parse_position(after) if position is None else position
-    services.hub.check_room()
-    options = stream_options(services.installation, position, follow=follow, snapshot=snapshot)
+    services.hub.slots.check_room(principal.name)
+    options = stream_options(
+        services.installation, principal.name, position, follow=follow, snapshot=snapshot
+    )
     run = await services.installation.store.get_run(parse_id(run_id, "run"))
     return event_stream(follow_run(services.installation, services.hub, run.id, options))
 
@@ -82,10 +85,13 @@ async def watch_run(
     snapshot: str = "",
 ) -> None:
     """Send the same over a WebSocket, closed with 1000 when the run has ended."""
-    await websocket_principal(websocket, "runs")
-    services.hub.check_room()
+    principal = await websocket_principal(websocket, "runs")
+    services.hub.slots.check_room(principal.name)
+    position = parse_position(after)
     options = stream_options(
-        services.installation, parse_position(after), follow=_is_true(follow), snapshot=_is_true(snapshot)
+        *(services.installation, principal.name, position),
+        follow=_is_true(follow),
+        snapshot=_is_true(snapshot),
     )
     run = await services.installation.store.get_run(parse_id(run_id, "run"))
     stream = follow_run(services.installation, services.hub, run.id, options)
@@ -104,16 +110,16 @@ async def watch_task(
     snapshot: str = "",
 ) -> None:
     """Send the events of the newest run of a task, or of `run_id`, and then of later runs."""
-    await websocket_principal(websocket, "runs")
-    installation = services.installation
+    principal = await websocket_principal(websocket, "runs")
+    installation, position = services.installation, parse_position(after)
     options = stream_options(
-        installation, parse_position(after), follow=_is_true(follow), snapshot=_is_true(snapshot)
+        installation, principal.name, position, follow=_is_true(follow), snapshot=_is_true(snapshot)
     )
     task = await find_task(installation, task_id)
     run = None if run_id is None else parse_id(run_id, "run")
     if run is not None:
         await installation.store.get_run(run)
-    services.hub.check_room()
+    services.hub.slots.check_room(principal.name)
     stream = follow_task(installation, services.hub, task.id, options, run)
     await over_websocket(websocket, websocket_messages(stream))
 
@@ -177,18 +183,18 @@ async def _tail(
     websocket: WebSocket, services: Services, only: LogArguments, source: _Source, after: str | None
 ) -> None:
     # checked before the stream opens, so that an invalid filter gets an error response
-    await logs.parse_filter(services.installation, only, source.task_id, source.run_id)
-    services.hub.check_room()
+    wanted = await logs.parse_filter(services.installation, only, source.task_id, source.run_id)
+    services.hub.slots.check_room(source.principal.name)
     position = parse_position(after)
-    await over_websocket(websocket, _lines(services, only, source, position))
+    await over_websocket(websocket, _lines(services, wanted, source, position))
 
 
 async def _lines(
-    services: Services, only: LogArguments, source: _Source, after: int | None
+    services: Services, wanted: LogFilter, source: _Source, after: int | None
 ) -> AsyncGenerator[str]:
     principal, task_id, run_id = source
     shows_all = await sees_secrets_of(principal, services.installation, task_id, run_id)
-    stream = logs.tail(services.installation, services.hub, only, task_id, run_id, after=after)
+    stream = logs.tail(services.installation, services.hub, wanted, principal.name, after=after)
     async with aclosing(stream) as lines:
         async for line in lines:
             if line is not None:

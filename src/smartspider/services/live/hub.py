@@ -11,9 +11,10 @@ from contextlib import contextmanager
 import msgspec
 
 from smartspider.core.datetimes import format_time
-from smartspider.core.errors import StoreUnavailable, TooMany
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import RunEvent
 from smartspider.core.redaction.masking import mask_view
+from smartspider.services.fair_limit import FairLimit, SlotLimits
 from smartspider.store.events import EventFeed
 from smartspider.store.logs.store import LogStore
 from smartspider.views.runs import LiveEvent
@@ -28,7 +29,7 @@ PAUSE_S = 1.0
 class HubLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of live streams."""
 
-    max_subscribers: int = 2_000
+    slots: SlotLimits = SlotLimits(total=4_000, reserve=2_000, retry_after_s=10.0)
     queue_size: int = 256
     """Messages queued for a subscriber; a slower one reads the rest from the store."""
     keepalive_s: float = 15.0
@@ -130,21 +131,23 @@ class LiveHub:
         self._of_run: dict[int, set[Subscriber]] = {}
         self._of_created: set[Subscriber] = set()
         self._of_logs: set[Subscriber] = set()
-        self._count = 0
+        self.slots = FairLimit("streams", limits.slots)
         self._is_closed = False
         self._polling: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
-        return self._count
+        return self.slots.in_use
 
     @contextmanager
-    def subscribe_run(self, run_id: int | None, *, or_created: bool = False) -> Iterator[Subscriber]:
-        """Subscribe to the events of a run; with `or_created` also to the creation of any run."""
+    def subscribe_run(
+        self, run_id: int | None, holder: str, *, or_created: bool = False
+    ) -> Iterator[Subscriber]:
+        """Subscribe a user to the events of a run; with `or_created` also to the creation of any run."""
         subscriber = Subscriber(run_id, self._limits, or_created=or_created)
         groups = [self._of_run.setdefault(run_id, set())] if run_id is not None else []
         if or_created:
             groups.append(self._of_created)
-        with self._in(subscriber, *groups):
+        with self._in(subscriber, holder, *groups):
             try:
                 yield subscriber
             finally:
@@ -152,18 +155,11 @@ class LiveHub:
                     del self._of_run[run_id]
 
     @contextmanager
-    def subscribe_logs(self) -> Iterator[Subscriber]:
-        """Subscribe to new log lines."""
+    def subscribe_logs(self, holder: str) -> Iterator[Subscriber]:
+        """Subscribe a user to new log lines."""
         subscriber = Subscriber(None, self._limits)
-        with self._in(subscriber, self._of_logs):
+        with self._in(subscriber, holder, self._of_logs):
             yield subscriber
-
-    def check_room(self) -> None:
-        """Raise `TooMany` if there are too many subscribers."""
-        if self._count >= self._limits.max_subscribers:
-            raise TooMany(
-                "too many streams are open", retry_after_s=10.0, hint="close a stream, or try again later"
-            )
 
     def stop(self) -> None:
         """End all streams."""
@@ -185,26 +181,24 @@ class LiveHub:
         return self._polling is not None and not self._polling.done()
 
     @contextmanager
-    def _in(self, subscriber: Subscriber, *groups: set[Subscriber]) -> Iterator[None]:
-        self.check_room()
-        if self._is_closed:
-            subscriber.close()
-        for group in groups:
-            group.add(subscriber)
-        self._count += 1
-        if not self.is_polling:
-            self._polling = asyncio.create_task(self._poll(), name="hub")
-        try:
-            yield
-        finally:
-            self._count -= 1
+    def _in(self, subscriber: Subscriber, holder: str, *groups: set[Subscriber]) -> Iterator[None]:
+        with self.slots.acquire(holder):
+            if self._is_closed:
+                subscriber.close()
             for group in groups:
-                group.discard(subscriber)
+                group.add(subscriber)
+            if not self.is_polling:
+                self._polling = asyncio.create_task(self._poll(), name="hub")
+            try:
+                yield
+            finally:
+                for group in groups:
+                    group.discard(subscriber)
 
     async def _poll(self) -> None:
         """Poll until no subscriber is left. Each reads the store first, so it misses nothing before that."""
         event_id = log_id = -1
-        while self._count and not self._is_closed:
+        while self.slots.in_use and not self._is_closed:
             try:
                 event_id = await self._poll_events(event_id)
                 log_id = await self._poll_logs(log_id)

@@ -38,19 +38,21 @@ class StreamOptions(msgspec.Struct, frozen=True):
     """Continue after the run has ended: it may be resumed."""
     snapshot: Callable[[int], Awaitable[Any]] | None = None
     """Start with the status this returns instead of with past events."""
+    holder: str = ""
+    """The user who reads it."""
 
 
 def stream_options(
-    installation: Installation, after: int | None, *, follow: bool, snapshot: bool
+    installation: Installation, holder: str, after: int | None, *, follow: bool, snapshot: bool
 ) -> StreamOptions:
-    """Return the options of a stream; a snapshot is only sent to a reader without a position."""
+    """Return the options of a user's stream; a snapshot is only sent to a reader without a position."""
     from smartspider.services.runs.runs import get_status
 
     def read_status(run_id: int) -> Awaitable[StatusView]:
         return get_status(installation, run_id)
 
     wants_snapshot = snapshot and after is None
-    return StreamOptions(after or 0, is_endless=follow, snapshot=read_status if wants_snapshot else None)
+    return StreamOptions(after or 0, follow, read_status if wants_snapshot else None, holder)
 
 
 async def follow_run(
@@ -58,7 +60,7 @@ async def follow_run(
 ) -> AsyncGenerator[StreamMessage]:
     """Yield the events of a run after a number; end with `stream.end` when the run has ended."""
     await installation.store.get_run(run_id)
-    with hub.subscribe_run(run_id) as subscriber:
+    with hub.subscribe_run(run_id, options.holder) as subscriber:
         stream = _Stream(installation, run_id, subscriber)
         async with aclosing(stream.messages(options)) as messages:
             async for message in messages:
@@ -82,7 +84,9 @@ async def follow_task(
         raise NotFound(f"run {run.id} is not one of this task", hint=f"it is of {run.task_name!r}")
     first = options
     while True:
-        with hub.subscribe_run(None if run is None else run.id, or_created=True) as subscriber:
+        with hub.subscribe_run(
+            None if run is None else run.id, options.holder, or_created=True
+        ) as subscriber:
             if run is None:
                 run = await newest_run(installation.store, task_id)
                 while run is None:

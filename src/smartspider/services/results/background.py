@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, Self, TypeVar
-
-from smartspider.core.errors import TooMany
 
 T = TypeVar("T")
 
@@ -38,26 +35,3 @@ class BackgroundThread:
             if not future.cancelled():
                 future.exception()
             raise
-
-
-class ConcurrencyLimit:
-    """A limit of concurrent heavy work in this process; `TooMany` is raised above it."""
-
-    def __init__(self, limit: int) -> None:
-        self.free = limit
-        self._limit = limit
-
-    @contextmanager
-    def acquire(self) -> Iterator[None]:
-        """Hold one slot during the block."""
-        if not self.free:
-            raise TooMany(
-                f"{self._limit} exports and comparisons are running, which is the maximum",
-                retry_after_s=5.0,
-                hint="try again when one of them has finished",
-            )
-        self.free -= 1
-        try:
-            yield
-        finally:
-            self.free += 1

@@ -16,8 +16,9 @@ from smartspider.core.redaction.masking import mask_text
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.output import PLAIN, Output, OutputOptions
 from smartspider.outputs.cells import decode_row, encode_row
+from smartspider.services.fair_limit import FairLimit, SlotLimits
 from smartspider.services.plans import run_columns, untuned_plan
-from smartspider.services.results.background import BackgroundThread, ConcurrencyLimit
+from smartspider.services.results.background import BackgroundThread
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.filters import parse_fields, parse_where
 from smartspider.services.results.outputs import (
@@ -33,7 +34,7 @@ from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
 from smartspider.views.arguments import ExportArguments
 
-MAX_CONCURRENT = 8
+SLOTS = SlotLimits(total=16, reserve=16)
 CHUNK_BYTES = 1 << 18
 DELIMITERS = ",;|:^~#\t"
 
@@ -84,7 +85,7 @@ class Export(msgspec.Struct, frozen=True):
 
 
 class Exports:
-    """Runs exports, a bounded number at a time.
+    """Runs exports, a bounded number at a time and for each user.
 
     `scratch` returns a temporary folder for formats that must be complete before they are sent.
     """
@@ -92,10 +93,13 @@ class Exports:
     def __init__(self, store: RunStore, scratch: Callable[[], AbstractContextManager[Path]]) -> None:
         self.store = store
         self._scratch = scratch
-        self.slots = ConcurrencyLimit(MAX_CONCURRENT)
+        self.slots = FairLimit("exports", SLOTS, "exports and comparisons")
 
-    def begin(self, run: Run, choice: ExportChoice) -> Export:
-        """Return the file of a run's rows; raise `RequestInvalid` if the choice is invalid."""
+    def begin(self, run: Run, choice: ExportChoice, holder: str) -> Export:
+        """Return the file of a run's rows, which takes a slot of a user.
+
+        Raises `RequestInvalid` if the choice is invalid.
+        """
         delimiter = choice.options.delimiter
         if len(delimiter) != 1 or delimiter not in DELIMITERS:
             raise RequestInvalid(
@@ -111,12 +115,12 @@ class Exports:
         shape = _shape(choice, known, fields)
         columns = ENVELOPE if choice.options.has_envelope else columns
         path = output_path(choice.format, choice.compression, f"{run.task_name}-run-{run.id}", columns)
-        chunks = self._chunks(run, choice, _Plan(path, columns, choice.options, shape))
+        chunks = self._chunks(run, choice, _Plan(path, columns, choice.options, shape, holder))
         return Export(path.name, media_type(path), chunks)
 
     async def _chunks(self, run: Run, choice: ExportChoice, plan: _Plan) -> AsyncIterator[bytes]:
         rows = rows_of(self.store, run, untuned_plan(run), only_changes=choice.only_changes)
-        with self.slots.acquire():
+        with self.slots.acquire(plan.holder):
             async with BackgroundThread() as thread, aclosing(cast("Any", self._rows(run, rows))) as batches:
                 opened = await thread.run(open_stream, plan.path, plan.columns, plan.options)
                 if opened is None:
@@ -167,6 +171,7 @@ class _Plan(msgspec.Struct, frozen=True):
     columns: Sequence[TableColumn]
     options: OutputOptions
     shape: Shape
+    holder: str
 
 
 class _RowWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from smartspider.installation.installation import Installation
 from smartspider.outputs.cells import decode_row, encode_row
 from smartspider.services.inputs import parse_cursor, parse_id, to_page
 from smartspider.services.plans import run_columns, untuned_plan
-from smartspider.services.results.background import BackgroundThread, ConcurrencyLimit
+from smartspider.services.results.background import BackgroundThread
 from smartspider.services.results.diff import diff_runs, previous_run
 from smartspider.services.results.filters import parse_fields, parse_sort, parse_where
 from smartspider.services.runs.lookup import newest_run
@@ -184,14 +185,17 @@ def _is_of(change: StoredChange, field: str | None, step: str | None) -> bool:
 
 async def diff_rows(
     installation: Installation,
-    slots: ConcurrencyLimit,
+    slot: AbstractContextManager[None],
     source: RowSource,
     other: str | None,
     key: str,
     *,
     limit: int,
 ) -> DifferenceView:
-    """Return the changes since another run of the task, by default the previous completed one."""
+    """Return the changes since another run of the task, by default the previous completed one.
+
+    `slot` is held while rows are compared.
+    """
     after = await find_existing_run(installation, source)
     before = (
         await previous_run(installation.store, after)
@@ -199,7 +203,7 @@ async def diff_rows(
         else await get_run(installation.store, other)
     )
     fields = [name.strip() for name in key.split(",") if name.strip()]
-    with slots.acquire():
+    with slot:
         async with (
             BackgroundThread() as thread,
             diff_runs(installation.store, before, after, untuned_plan(after), fields) as found,

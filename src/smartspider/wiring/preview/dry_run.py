@@ -43,7 +43,7 @@ async def dry_run_task(
     for what in plan.overrides:
         detail = {"what": what, "task": plan.name}
         await installation.audit.append(principal.name, "politeness.overridden", "preview", detail)
-    preview = await previews.preview_task(checked.spec.spec, pages)
+    preview = await previews.preview_task(checked.spec.spec, pages, principal.name)
     require_public(preview)
     look = preview_view(preview)
     return DryRun(valid=True, errors=[], warnings=warnings, preview=look.rows, look=look)
@@ -69,7 +69,7 @@ async def preview_page(
             tuple(checked.missing),
             hint=checked.missing[0].hint,
         )
-    found = await previews.preview_page(url, task)
+    found = await previews.preview_page(url, task, principal.name)
     result = msgspec.to_builtins(found.result)
     return msgspec.convert(
         {

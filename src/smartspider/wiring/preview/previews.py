@@ -1,4 +1,4 @@
-"""Previews for the API: a few at a time, each in a process of its own; nothing is stored."""
+"""Previews for the API: a few at a time for each user, each in a process of its own; nothing is stored."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from smartspider.core import errors
 from smartspider.installation.settings import PREFIX, VARIABLE, Settings
+from smartspider.services.fair_limit import FairLimit, SlotLimits
 from smartspider.services.preview.preview import Preview
 
 if TYPE_CHECKING:
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
         PreviewRequest,
     )
 
-RETRY_AFTER_S = 10.0
-
 
 class PreviewLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of previews: how many, how long and how large."""
 
-    max_running: int = 2
-    max_waiting: int = 8
+    slots: SlotLimits = SlotLimits(total=4, waiting=16, retry_after_s=10.0)
     time_limit_s: float = 30.0
     grace_s: float = 3.0
     """Extra time for a process that cannot stop by itself, because an expression does not end."""
@@ -40,26 +37,25 @@ class PreviewLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Previews:
-    """Previews of an installation, a bounded number at a time."""
+    """Previews of an installation, a bounded number at a time and for each user; `holder` is the user."""
 
     def __init__(self, installation: Installation, limits: PreviewLimits = PreviewLimits()) -> None:
         self._installation, self._limits = installation, limits
-        self._free = asyncio.Semaphore(limits.max_running)
-        self._waiting = 0
+        self.slots = FairLimit("previews", limits.slots)
 
-    async def preview_task(self, spec: bytes, pages: int) -> Preview:
+    async def preview_task(self, spec: bytes, pages: int, holder: str) -> Preview:
         """Fetch and extract the first pages of a task as a crawl would."""
-        answer = await self._run(kind="task", task=msgspec.json.decode(spec), pages=pages)
+        answer = await self._run(holder, kind="task", task=msgspec.json.decode(spec), pages=pages)
         assert answer.task is not None  # noqa: S101 - the answer to a request of this kind
         return answer.task
 
-    async def preview_page(self, url: str, task: dict[str, Any]) -> PagePreview:
+    async def preview_page(self, url: str, task: dict[str, Any], holder: str) -> PagePreview:
         """Fetch a page and extract it with the rules of a task."""
-        answer = await self._run(kind="page", task=task, url=url)
+        answer = await self._run(holder, kind="page", task=task, url=url)
         assert answer.page is not None  # noqa: S101 - the answer to a request of this kind
         return answer.page
 
-    async def _run(self, **what: Any) -> PreviewAnswer:
+    async def _run(self, holder: str, **what: Any) -> PreviewAnswer:
         from smartspider.wiring.preview.preview_process import PreviewRequest
 
         request = PreviewRequest(
@@ -68,29 +64,11 @@ class Previews:
             time_limit_s=self._limits.time_limit_s,
             **what,
         )
-        async with self._turn():
+        async with self.slots.turn(holder):
             answer = await _answer(request, self._limits)
         if answer.error is not None:
             raise _error(answer.error)
         return answer
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        if self._waiting >= self._limits.max_waiting:
-            raise errors.TooMany(
-                "too many previews are waiting already",
-                retry_after_s=RETRY_AFTER_S,
-                hint="try again later",
-            )
-        self._waiting += 1
-        try:
-            await self._free.acquire()
-        finally:
-            self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._free.release()
 
 
 async def _answer(request: PreviewRequest, limits: PreviewLimits) -> PreviewAnswer:
