@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -53,6 +54,12 @@ class StdoutFile:
 
 
 def _byte_writer(stream: TextIO) -> Callable[[bytes], object]:
-    """Return the function that writes bytes to a stream; one in memory may take text only."""
+    """Return the function that writes bytes to a stream. One in memory may take text only; a terminal gets
+    text, in which the stream escapes control characters.
+    """
     buffer = getattr(stream, "buffer", None)
-    return (lambda data: stream.write(data.decode())) if buffer is None else buffer.write
+    if buffer is not None and not stream.isatty():
+        write: Callable[[bytes], object] = buffer.write
+        return write
+    decoder = getincrementaldecoder("utf-8")("replace")
+    return lambda data: stream.write(decoder.decode(data))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smartspider.cli.terminal.columns import print_columns
+from smartspider.cli.terminal.streams import safe_streams
 
 URL = "https://shop.example/a/long/path/to/some/product-12345"
 NAMES = ("run", "state", "task", "url", "note", "reason")
@@ -54,7 +55,8 @@ def test_optional_columns_are_left_out_of_a_narrow_list(
 
 def test_a_state_has_its_colour(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    print_columns(NAMES[:3], [row[:3] for row in ROWS])
+    with safe_streams():
+        print_columns(NAMES[:3], [row[:3] for row in ROWS])
     _, first, second = capsys.readouterr().out.splitlines()
     assert first == " 12  \x1b[32mcompleted\x1b[0m  shop"
     assert second == "  3  \x1b[31mfailed\x1b[0m     网店"
@@ -62,4 +64,4 @@ def test_a_state_has_its_colour(monkeypatch: pytest.MonkeyPatch, capsys: Capture
 
 def test_control_characters_do_not_reach_the_terminal(capsys: Captured) -> None:
     print_columns(("url",), [("http://a/\x1b[2J\n",)])
-    assert capsys.readouterr().out == "URL\nhttp://a/ [2J\n"
+    assert capsys.readouterr().out == "URL\nhttp://a/\\u001b[2J\n"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
-from smartspider.cli.terminal.streams import SafeStream, safe_streams, sigterm_as_interrupt
+from smartspider import cli
+from smartspider.cli.terminal.streams import SafeStream, coloured, safe_streams, sigterm_as_interrupt
 from smartspider.core.errors import StoreUnavailable
 
 FULL = Path("/dev/full")
@@ -107,3 +110,64 @@ def test_a_request_to_end_that_somebody_handles_or_ignores_stays_theirs() -> Non
             signal.raise_signal(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+HOSTILE = {
+    "escape": ("\x1b]0;title\x07", r"\u001b]0;title\u0007"),
+    "clear": ("\x1b[2J", r"\u001b[2J"),
+    "C1": ("\x9b31m\x85", r"\u009b31m\u0085"),
+    "bidi": ("\u202egnp\u2066x\u2069\u200f", r"\u202egnp\u2066x\u2069\u200f"),
+    "return": ("a\rb\x08", r"a\u000db\u0008"),
+    "tags": ("\U000e0041", r"\udb40\udc41"),
+    "marks": ("\ufdd0red\ufdef", r"\ufdd0red\ufdef"),
+}
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("stream", [StringIO, Terminal])
+def test_control_characters_of_a_text_are_shown_escaped(
+    kind: str, stream: type[StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    text, shown = HOSTILE[kind]
+    written = stream()
+    SafeStream(written, is_message=True).write(f"{text} ü\tx\n")
+    assert written.getvalue() == f"{shown} ü\tx\n"
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_data_is_escaped_on_a_terminal_only(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    text, shown = HOSTILE[kind]
+    pipe, terminal = StringIO(), Terminal()
+    for stream in (pipe, terminal):
+        SafeStream(stream, is_message=False).write_data(f'"{text}"\r\n')
+    assert pipe.getvalue() == f'"{text}"\r\n'
+    assert terminal.getvalue() == f'"{shown}"\n'
+
+
+def test_our_own_colours_reach_a_terminal_and_those_of_a_page_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    stream = SafeStream(terminal, is_message=True)
+    stream.write(coloured("failed", "red", terminal) + " \x1b[32mcompleted")
+    assert terminal.getvalue() == "\x1b[31mfailed\x1b[0m \\u001b[32mcompleted"
+
+
+def test_only_one_module_opens_consoles_and_streams_past_the_escapes() -> None:
+    """Whoever prints by another way than the streams would have to remember to escape."""
+    folder = Path(cli.__file__).parent
+    for path in folder.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if path.relative_to(folder).as_posix() != "terminal/consoles.py":
+            assert "Console(" not in source, path
+            assert "rich.text" not in source, path
+            assert ".unescaped()" not in source, path
+        if path.name != "streams.py":
+            assert not re.search(r"__std(out|err)__|os\.write\(|\.buffer\b|(?<![.\w])print\(", source), path

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from smartspider.cli.terminal.output import count, json_option, print_json_line, print_message, printed
+from smartspider.cli.terminal.streams import write_data
 
 if TYPE_CHECKING:
     from smartspider.core.pages.page import Page
@@ -27,7 +27,7 @@ def _print_page(fetched: tuple[str, Page, bool]) -> None:
     for name, value in page.headers.items():
         print_message(f"{name}: {value}")
     if not only_head:
-        sys.stdout.write(page.text)
+        write_data(page.text)
 
 
 def _page_json(fetched: tuple[str, Page, bool]) -> dict[str, Any]:

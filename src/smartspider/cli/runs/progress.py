@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.cli.terminal.consoles import open_console, plain_text
 from smartspider.cli.terminal.output import print_message
 from smartspider.cli.terminal.streams import is_quiet, printed_log_level
 from smartspider.core.errors import SmartSpiderError
@@ -131,7 +132,6 @@ class ProgressDisplay:
     async def panel(self) -> Any:
         """Read the run and return a bar and its slowest host."""
         from rich.table import Table
-        from rich.text import Text
 
         counts = counts_of(await self._store.get_run(self._run_id))
         bar = progress_bar(counts, self._rate.update(self._clock.monotonic(), counts.done))
@@ -139,7 +139,7 @@ class ProgressDisplay:
         outer = Table.grid()
         outer.add_row(bar)
         if slowest:
-            outer.add_row(Text(slowest, style="dim"))
+            outer.add_row(plain_text(slowest, "dim"))
         return outer
 
     async def slowest_host(self) -> str:
@@ -161,10 +161,9 @@ class ProgressDisplay:
             print_message(await self.line())
 
     async def _draw(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
-        with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
+        with Live(console=open_console(to_stderr=True), refresh_per_second=4, transient=True) as live:
             while True:
                 live.update(await self.panel())
                 await asyncio.sleep(REDRAW_S)

@@ -14,6 +14,7 @@ from smartspider.cli.exit_codes import Exit, code_of_state
 from smartspider.cli.runs.progress import LINE_S, PageRate, ProgressCounts, progress_bar, progress_line
 from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.target import local_installation
+from smartspider.cli.terminal.consoles import open_console, plain_text
 from smartspider.cli.terminal.output import print_json_line, print_message
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import Forbidden, NotFound
@@ -158,11 +159,10 @@ class _BarScreen:
     """Draw a progress bar."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
         self._rate = PageRate()
-        self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+        self._live = Live(console=open_console(to_stderr=True), refresh_per_second=4, transient=True)
 
     def __enter__(self) -> None:
         self._live.start()
@@ -178,4 +178,4 @@ class _BarScreen:
             self._live.update(progress_bar(counts, rate))
         elif event.event == STATE:
             data = msgspec.json.decode(event.data)
-            self._live.console.print(f"{data['to']} {data.get('reason') or ''}".rstrip(), markup=False)
+            self._live.console.print(plain_text(f"{data['to']} {data.get('reason') or ''}".rstrip()))

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from smartspider.cli.exit_codes import Exit
-from smartspider.cli.terminal.streams import is_quiet
+from smartspider.cli.terminal.streams import is_quiet, write_data
 from smartspider.core.errors import NotAllowed, RequestInvalid
 
 T = TypeVar("T")
@@ -79,12 +79,12 @@ def printed(
 def print_json(value: Any) -> None:
     """Print a JSON document to standard output."""
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
-    sys.stdout.write(text + "\n")
+    write_data(text + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """Print a JSON value as one line to standard output."""
-    sys.stdout.write(msgspec.json.encode(value, enc_hook=str).decode() + "\n")
+    write_data(msgspec.json.encode(value, enc_hook=str).decode() + "\n")
 
 
 def print_line(text: str) -> None:

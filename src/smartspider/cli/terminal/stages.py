@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
+from smartspider.cli.terminal.consoles import open_console, plain_text
 from smartspider.cli.terminal.streams import is_quiet
 
 if TYPE_CHECKING:
@@ -53,14 +54,13 @@ class _StageDisplay:
                 self._live.update(self._spinner())
 
     def start(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
         with self._lock:
             if not self._is_over:
                 self._live = Live(
                     self._spinner(),
-                    console=Console(stderr=True),
+                    console=open_console(to_stderr=True),
                     transient=True,
                     redirect_stdout=False,  # standard output is data, and this is another thread
                     redirect_stderr=False,
@@ -76,6 +76,5 @@ class _StageDisplay:
 
     def _spinner(self) -> Spinner:
         from rich.spinner import Spinner
-        from rich.text import Text
 
-        return Spinner("dots", Text(self._text))
+        return Spinner("dots", plain_text(self._text))

@@ -1,4 +1,6 @@
-"""Standard streams that stay usable when they are closed early; their colours, and how much is printed."""
+"""Standard streams that stay usable when they are closed early, and that terminals cannot be attacked
+through; their colours, and how much is printed.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,38 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
+from smartspider.cli.terminal.escapes import escape_controls, mark_colour
 from smartspider.core.errors import StoreUnavailable
 
 STREAMS = (0, 1, 2)
 
 
 class SafeStream:
-    """A standard stream that ignores a closed pipe.
+    """A standard stream that ignores a closed pipe, and in whose texts control characters are escaped.
 
     Messages ignore every write error; data raises `StoreUnavailable` when the disk is full.
     """
 
-    def __init__(self, stream: TextIO, *, is_message: bool) -> None:
+    def __init__(self, stream: TextIO, *, is_message: bool, is_escaped: bool = True) -> None:
         self._stream = stream
         self._is_message = is_message
+        self._is_escaped = is_escaped
 
     def write(self, text: str) -> int:
         """Write a text, or drop it."""
+        if self._is_escaped:
+            text = escape_controls(text, has_colour=has_colour(self._stream))
+        return self._write(text)
+
+    def write_data(self, text: str) -> int:
+        """Write data, or drop it: to a terminal like a text, to a file or a pipe as it is."""
+        return self.write(text) if self._stream.isatty() else self._write(text)
+
+    def unescaped(self) -> TextIO:
+        """Return the stream for a program that writes control sequences of its own."""
+        return cast("TextIO", SafeStream(self._stream, is_message=self._is_message, is_escaped=False))
+
+    def _write(self, text: str) -> int:
         if text == "":  # click probes the stream so, and would swallow the error of a full disk
             return 0
         try:
@@ -56,6 +73,12 @@ class SafeStream:
                 f"standard output cannot be written: {error.strerror or error}",
                 hint="redirect the output to another file",
             ) from error
+
+
+def write_data(text: str) -> None:
+    """Write data of a command to standard output: JSON, rows, pages."""
+    stream: Any = sys.stdout
+    (stream.write_data if isinstance(stream, SafeStream) else stream.write)(text)
 
 
 @contextmanager
@@ -107,7 +130,6 @@ STATE_COLOURS = {
     "completed": "green",
     "failed": "red",
 }
-_CODES = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -120,9 +142,8 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def coloured(text: str, colour: str | None, stream: TextIO) -> str:
-    """Return the text in a colour if the stream shows colours."""
-    code = _CODES.get(colour or "")
-    return text if code is None or not has_colour(stream) else f"\x1b[{code}m{text}\x1b[0m"
+    """Return the text marked with a colour if the stream shows colours; `SafeStream` applies it."""
+    return mark_colour(text, colour) if colour is not None and has_colour(stream) else text
 
 
 def coloured_state(state: str, stream: TextIO, *, width: int = 0) -> str:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from smartspider.cli.terminal.consoles import open_console, plain_text
+from smartspider.cli.terminal.escapes import escape_controls
 from smartspider.cli.terminal.streams import is_quiet
 from smartspider.outputs.cells import to_json, to_text
 
@@ -17,6 +19,7 @@ FRAME = 3
 MIN_CELL_WIDTH = 8
 _CELL_CHARS = 200
 """Longer values are cut before their width is measured."""
+_SPACES = dict.fromkeys(map(ord, "\t\n\v\f\r\x85\u2028\u2029"), " ")
 
 
 def print_table(
@@ -28,9 +31,7 @@ def print_table(
     """
     if to_stderr and is_quiet():
         return
-    from rich.console import Console
-
-    console = Console(stderr=to_stderr)
+    console = open_console(to_stderr=to_stderr)
     cells = [[cell_text(row.get(name)) for name in columns] for row in rows]
     widths = _fit_widths([list(columns), *cells], console.width)
     if widths:
@@ -60,13 +61,12 @@ def _fit_widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
 
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], widths: list[int], title: str) -> Table:
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(title) if title else None, title_justify="left")
+    table = Table(title=plain_text(title) if title else None, title_justify="left")
     for name, width in zip(columns, widths, strict=True):
-        table.add_column(Text(name), overflow="ellipsis", no_wrap=True, width=width)
+        table.add_column(plain_text(name), overflow="ellipsis", no_wrap=True, width=width)
     for line in cells:
-        table.add_row(*(Text(cut_url(cell, width)) for cell, width in zip(line, widths, strict=True)))
+        table.add_row(*(plain_text(cut_url(cell, width)) for cell, width in zip(line, widths, strict=True)))
     return table
 
 
@@ -86,10 +86,13 @@ def cut_middle(text: str, width: int) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return a value in one line: text as it is, null empty, other values as JSON."""
+    """Return a value in one line: text as it is, null empty, other values as JSON. Control characters are
+    escaped, except white space.
+    """
     if value is None:
         return ""
-    return "".join(char if char.isprintable() else " " for char in to_text(value)[:_CELL_CHARS])
+    text = escape_controls(to_text(value)[:_CELL_CHARS].translate(_SPACES))
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
 
 
 def short_json(value: Any) -> str:
