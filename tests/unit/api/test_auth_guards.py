@@ -15,7 +15,7 @@ from tests.unit.api.doors import PASSWORD, add_user, api_with, make_token, sign_
 from smartspider.api.limits import ApiLimits
 from smartspider.installation.keys import FILE
 from smartspider.operations.services import Services
-from smartspider.services.access.sign_in import OF_ADDRESS
+from smartspider.services.access.sign_in_limits import OF_ADDRESS
 
 
 async def test_large_bodies_are_refused(tmp_path: Path) -> None:

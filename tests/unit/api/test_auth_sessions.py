@@ -10,7 +10,7 @@ from tests.unit.api.asking import Caller
 from tests.unit.api.doors import PASSWORD, add_user, api_with, make_token, sign_in
 
 from smartspider.operations.services import Services
-from smartspider.services.access.sign_in import OF_ADDRESS, OF_NAME
+from smartspider.services.access.sign_in_limits import OF_ADDRESS, OF_NAME
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 NEW = "another four random words"

@@ -23,7 +23,7 @@ from smartspider.core.errors import SettingInvalid
 from smartspider.core.notifications import NOTIFICATION_EVENTS
 from smartspider.installation.settings import PREFIX, SETTING_NAMES, Settings, read_settings
 from smartspider.keeper.keeper import TERM_S
-from smartspider.services.access import secrets, session_tokens, sign_in
+from smartspider.services.access import secrets, session_tokens, sign_in, sign_in_limits
 from smartspider.services.live import hub
 from smartspider.services.metrics import DESCRIPTIONS
 from smartspider.services.notifications import notifier, webhook
@@ -170,7 +170,9 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         f"valid for {session_tokens.LIFETIME_S // 60} minutes",
         f"valid for {sign_in.REFRESH_LIFETIME_S / 86_400:g} days",
         f"at least {secrets.MIN_PASSWORD_LENGTH} characters",
-        f"one in {1 / sign_in.OF_NAME.per_s:g} s and one in {1 / sign_in.OF_ADDRESS.per_s:g} s",
+        f"one in {1 / sign_in_limits.OF_NAME.per_s:g} s and one in {1 / sign_in_limits.OF_ADDRESS.per_s:g} s",
+        f"by up to {sign_in_limits.MAX_DELAY_S:g} s",
+        f"at least {secrets.MIN_ADMIN_TOKEN_LENGTH} characters",
         f"{previews.PreviewLimits().time_limit_s:g} s each",
         f"| exports and comparisons | {exports.SLOTS.total // 2} at a time of one user,",
         f"| streams | {streams.total // 2:,} of one user, {streams.total:,} in all |",

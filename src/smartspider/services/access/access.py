@@ -10,7 +10,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.keys import Keys
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.authenticator import Authenticator
-from smartspider.services.access.secrets import Passwords, hash_secret, new_secret
+from smartspider.services.access.secrets import Passwords, check_admin_token, hash_secret, new_secret
 from smartspider.services.access.session_tokens import SessionTokens
 from smartspider.services.access.sign_in import SignIn
 from smartspider.store.access.users import UserStore
@@ -56,8 +56,11 @@ def build_access(
 
 
 async def create_first_admin(installation: Installation) -> str | None:
-    """Create the first admin, without a password, and return their token; None if anyone can sign in."""
-    if installation.settings.admin_token.strip():
+    """Create the first admin, without a password, and return their token; None if anyone can sign in. Raise
+    `SettingInvalid` if the admin token of the settings is too short.
+    """
+    if admin_token := installation.settings.admin_token.strip():
+        check_admin_token(admin_token)
         return None
     secret = new_secret("sst")
     token = NewToken("first-admin", hash_secret(secret), "admin", "admin")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from smartspider.core.errors import Problem, RequestInvalid
+from smartspider.core.errors import Problem, RequestInvalid, SettingInvalid
 from smartspider.core.extras import require_extra
 
 if TYPE_CHECKING:
@@ -34,10 +34,20 @@ def hash_secret(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "replace") if isinstance(secret, str) else secret).digest()
 
 
+MIN_ADMIN_TOKEN_LENGTH = 8
 MIN_PASSWORD_LENGTH = 10
 MAX_PASSWORD_LENGTH = 500
 MAX_CONCURRENT = 2
 """Each hash uses 64 MB and a CPU core for a moment; further sign-ins wait."""
+
+
+def check_admin_token(token: str) -> None:
+    """Raise `SettingInvalid` if an admin token is short enough to be guessed."""
+    if len(token) < MIN_ADMIN_TOKEN_LENGTH:
+        raise SettingInvalid(  # the value is left out: it is a secret
+            f"SMARTSPIDER_ADMIN_TOKEN has fewer than {MIN_ADMIN_TOKEN_LENGTH} characters",
+            hint="create one with `openssl rand -hex 32`",
+        )
 
 
 def check_password(password: str, name: str) -> None:

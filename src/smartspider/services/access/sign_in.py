@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from smartspider.core.access import Principal, UserRecord
-from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn, TooMany
-from smartspider.core.rate_limits import RateLimit, TokenBuckets
+from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.secrets import (
     MAX_SECRET_LENGTH,
@@ -18,30 +15,27 @@ from smartspider.services.access.secrets import (
     new_secret,
 )
 from smartspider.services.access.session_tokens import LIFETIME_S, SessionTokens
+from smartspider.services.access.sign_in_limits import SignInLimits
 from smartspider.store.access.users import UserStore
 from smartspider.views.access import SessionView, TicketView
 
 REFRESH_LIFETIME_S = 14 * 86_400.0
 TICKET_LIFETIME_S = 30
-OF_ADDRESS = RateLimit(1 / 3, 20)
-"""Limit of failed sign-ins per address."""
-OF_NAME = RateLimit(1 / 6, 10)
-"""Limit of failed sign-ins per user name, from any address."""
 
 
 class SignIn:
-    """Signs users in. Failed attempts are limited by address and by name."""
+    """Signs users in. Failed attempts are limited (`SignInLimits`)."""
 
     def __init__(
         self, users: UserStore, access_tokens: SessionTokens, passwords: Passwords, clock: Clock
     ) -> None:
         self._users, self._access_tokens, self._clock = users, access_tokens, clock
         self._passwords = passwords
-        self._of_address, self._of_name = TokenBuckets(OF_ADDRESS), TokenBuckets(OF_NAME)
+        self._limits = SignInLimits(clock)
 
     async def with_password(self, name: str, password: str, address: str) -> SessionView:
         """Start a session; raise `NotSignedIn` without naming which part was wrong."""
-        with self._rate_limited(address, name):
+        async with self._limits.attempt(address, name):
             user = await self._verify(name, password)
             family = secrets.token_hex(16)
             refresh = new_secret("ssr")
@@ -52,7 +46,7 @@ class SignIn:
 
     async def with_refresh(self, refresh: str, address: str) -> SessionView:
         """Continue a session; the refresh token is used up."""
-        with self._rate_limited(address):
+        async with self._limits.attempt(address):
             next_refresh = new_secret("ssr")
             expires_at = self._clock.now() + REFRESH_LIFETIME_S
             used = None
@@ -79,7 +73,7 @@ class SignIn:
                 "only a user who signed in with a password can change it", hint="ask an admin to change it"
             )
         check_password(new, principal.name)
-        with self._rate_limited(address, principal.name):
+        async with self._limits.attempt(address, principal.name):
             user = await self._verify(principal.name, password)
         hashed = await self._passwords.hash(new)
         await self._users.change_user(user.id, actor=principal.name, password=hashed)
@@ -93,7 +87,7 @@ class SignIn:
 
     async def with_ticket(self, ticket: str, address: str) -> Principal:
         """Return the principal of a ticket; the ticket is used up."""
-        with self._rate_limited(address):
+        async with self._limits.attempt(address):
             found = (
                 await self._users.use_ticket(hash_secret(ticket))
                 if len(ticket) <= MAX_SECRET_LENGTH
@@ -115,27 +109,6 @@ class SignIn:
         if user is None or not is_right:
             raise _refused()
         return user
-
-    @contextmanager
-    def _rate_limited(self, address: str, name: str = "") -> Iterator[None]:
-        """Count an attempt before it is made, so that concurrent ones count; refund it unless it fails."""
-        now = self._clock.monotonic()
-        taken: list[tuple[TokenBuckets, str]] = []
-        for buckets, key in ((self._of_address, address), (self._of_name, name)):
-            wait_s = buckets.take(key, now) if key else 0.0
-            if wait_s:
-                raise TooMany("too many failed sign-ins", retry_after_s=wait_s, hint="wait and try again")
-            if key:
-                taken.append((buckets, key))
-        is_failed = False
-        try:
-            yield
-        except NotSignedIn:
-            is_failed = True
-            raise
-        finally:
-            for buckets, key in () if is_failed else taken:
-                buckets.refund(key)
 
     def _session(self, user: UserRecord, family: str, refresh: str) -> SessionView:
         return SessionView(self._access_tokens.create(user, family), "bearer", LIFETIME_S, refresh)
