@@ -15,6 +15,9 @@ from pathlib import Path
 from smartspider.core.events import Event
 from smartspider.interfaces.event_bus import Subscriber
 
+TIMER_S = 0.0006
+"""A timer may end half a millisecond early, and whoever waits for a moment would sleep again and again."""
+
 
 class SystemClock:
     """See `interfaces/clock.py`."""
@@ -28,8 +31,8 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep."""
-        await asyncio.sleep(seconds)
+        """Sleep, never too short: timers are rounded to a millisecond."""
+        await asyncio.sleep(seconds + TIMER_S)
 
 
 class LocalBus:

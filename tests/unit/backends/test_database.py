@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
 
-from smartspider.backends.sqlite.database import FILE, LOCK_TIMEOUT_S
+from smartspider.backends.sqlite.database import FILE, LOCK_TIMEOUT_S, connect
 from smartspider.backends.sqlite.file_watch import CHECK_S
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.run import Run
@@ -203,3 +204,9 @@ async def test_a_removed_file_is_noticed_although_sqlite_goes_on(backend: Sqlite
         await backend.store.create_run(plan_of())
     (backend.folder / "elsewhere.db").replace(backend.folder / FILE)
     assert (await backend.store.get_run(run.id)).id == run.id
+
+
+def test_statements_are_not_compiled_again_for_other_values(tmp_path: Path) -> None:
+    """SQLite would compile most statements of a lease at every call, which takes longer than to run them."""
+    with closing(connect(tmp_path / FILE)) as connection:
+        assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1) == 1
