@@ -1,14 +1,18 @@
 """The site of the comparison: a fast server of pages rendered in advance.
 
 `python benchmarks/bench_site.py --pages 1000` prints `listening on http://127.0.0.1:PORT/` and serves until
-stdin closes. Every page has 20 cards with 5 fields each and 35 links, and weighs about 23 KB.
+stdin closes. Every page has 20 cards with 5 fields each and 35 links, and weighs about 23 KB. With `--hosts`,
+the pages are spread over as many addresses of this machine. `GET /gaps` returns and forgets the shortest time
+between two requests to the same host.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
+import time
 from collections.abc import Iterator
 from typing import cast
 
@@ -29,6 +33,11 @@ FIELDS = {
 _WORDS = (
     "amber birch cedar delta ember fjord grove heath inlet juniper kelp larch maple north oak pine".split()
 )
+
+
+def host_name(number: int) -> str:
+    """Return a loopback address; the first is 127.0.0.1."""
+    return f"127.0.{number // 250}.{number % 250 + 1}"
 
 
 def entry(base_url: str) -> str:
@@ -62,12 +71,12 @@ def expected_items(pages: int) -> set[tuple[str, ...]]:
     return {tuple(card[name] for name in FIELDS) for page in range(pages) for card in cards(page)}
 
 
-def html(page: int, pages: int) -> str:
-    """A page."""
-    links = targets(page, pages)
+def html(page: int, pages: int, hosts: int = 1, port: int = 0) -> str:
+    """A page. Links to other hosts are absolute."""
+    links = [_address(target, hosts, port) for target in targets(page, pages)]
     body = "\n".join(_card(card, link) for card, link in zip(cards(page), links[:CARDS], strict=True))
     nav = "\n".join(
-        f'<li class="entry"><a href="/page/{link}">Page {link}</a></li>' for link in links[CARDS:]
+        f'<li class="entry"><a href="{link}">Page {_number(link)}</a></li>' for link in links[CARDS:]
     )
     style = "\n".join(f".r{number} {{ margin: {number}px; padding: 0 {number}px; }}" for number in range(60))
     return (
@@ -78,12 +87,22 @@ def html(page: int, pages: int) -> str:
     )
 
 
-def _card(card: dict[str, str], link: int) -> str:
+def _address(page: int, hosts: int, port: int) -> str:
+    path = f"/page/{page}"
+    return path if hosts == 1 else f"http://{host_name(page % hosts)}:{port}{path}"
+
+
+def _number(link: str) -> str:
+    return link.rpartition("/")[2]
+
+
+def _card(card: dict[str, str], link: str) -> str:
+    image = f'<img class="thumb lazy" src="/images/{_number(link)}.jpg" width="320" height="240" alt="">'
     seller = card["seller"].replace("&", "&amp;")
     return f"""<article class="card shadow rounded" data-kind="product">
-  <div class="media"><img class="thumb lazy" src="/images/{link}.jpg" width="320" height="240" alt=""></div>
+  <div class="media">{image}</div>
   <div class="content">
-    <h2 class="heading"><a class="open" href="/page/{link}"><span class="name">{card["name"]}</span></a></h2>
+    <h2 class="heading"><a class="open" href="{link}"><span class="name">{card["name"]}</span></a></h2>
     <div class="meta"><span class="price">{card["price"]}</span> <span class="unit">EUR</span>
       <span class="rating" data-value="{card["rating"]}"><i class="star"></i><i class="star"></i></span></div>
     <p class="seller">sold by <a class="plain">{seller}</a> <em class="badge">verified</em></p>
@@ -94,14 +113,39 @@ def _card(card: dict[str, str], link: int) -> str:
 </article>"""
 
 
-def rendered(pages: int) -> dict[bytes, bytes]:
+def rendered(pages: int, hosts: int = 1, port: int = 0) -> dict[bytes, bytes]:
     """Return complete responses by path."""
-    answers = {}
-    for page in range(pages):
-        body = html(page, pages).encode()
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
-        answers[f"/page/{page}".encode()] = head % len(body) + body
-    return answers
+    return {
+        f"/page/{page}".encode(): _response(html(page, pages, hosts, port).encode()) for page in range(pages)
+    }
+
+
+def _response(body: bytes, media_type: str = "text/html; charset=utf-8") -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Arrivals:
+    """The times of requests to each host: the last one, and the shortest gap between two."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, float] = {}
+        self._shortest_s = float("inf")
+        self._count = 0
+
+    def record(self, host: bytes) -> None:
+        """Record a request that has arrived."""
+        now = time.monotonic()
+        self._shortest_s = min(self._shortest_s, now - self._last.get(host, float("-inf")))
+        self._last[host] = now
+        self._count += 1
+
+    def reset(self) -> bytes:
+        """Return what was recorded as JSON, and forget it."""
+        shortest_s = None if self._shortest_s == float("inf") else self._shortest_s
+        told = json.dumps({"requests": self._count, "hosts": len(self._last), "shortest_s": shortest_s})
+        self.__init__()  # type: ignore[misc] # all of it is forgotten
+        return told.encode()
 
 
 class PageServer(asyncio.Protocol):
@@ -109,39 +153,60 @@ class PageServer(asyncio.Protocol):
 
     MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
-    def __init__(self, answers: dict[bytes, bytes]) -> None:
+    def __init__(self, answers: dict[bytes, bytes], arrivals: Arrivals) -> None:
         self._answers = answers
+        self._arrivals = arrivals
+        self._host = b""
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports behave like asyncio.Transport without being a subclass.
         self._transport = cast("asyncio.Transport", transport)
+        self._host = transport.get_extra_info("sockname")[0].encode()
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
-            self._transport.write(self._answers.get(head.split(b" ", 2)[1], self.MISSING))
+            self._transport.write(self._answer(head.split(b" ", 2)[1]))
             if b"connection: close" in head.lower():
                 self._transport.close()
 
+    def _answer(self, path: bytes) -> bytes:
+        if path == b"/gaps":
+            return _response(self._arrivals.reset(), "application/json")
+        self._arrivals.record(self._host)
+        return self._answers.get(path, self.MISSING)
 
-async def serve(pages: int) -> None:
+
+async def serve(pages: int, hosts: int) -> None:
     """Serve until stdin closes."""
-    answers = rendered(pages)
+    answers: dict[bytes, bytes] = {}
+    arrivals = Arrivals()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: PageServer(answers), "127.0.0.1", 0, backlog=1024)
-    print(f"listening on http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", flush=True)
+    port = 0
+    servers = []
+    for number in range(hosts):
+        server = await loop.create_server(
+            lambda: PageServer(answers, arrivals), host_name(number), port, backlog=1024
+        )
+        port = server.sockets[0].getsockname()[1]
+        servers.append(server)
+    answers.update(rendered(pages, hosts, port))
+    print(f"listening on http://127.0.0.1:{port}/", flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
-    server.close()
+    for server in servers:
+        server.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=1000)
-    uvloop.run(serve(parser.parse_args().pages))
+    parser.add_argument("--hosts", type=int, default=1)
+    options = parser.parse_args()
+    uvloop.run(serve(options.pages, options.hosts))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from smartspider.core.requests.politeness import LEASE_AHEAD_S
 from smartspider.engine.outage import OutageRetry
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_bus import EventBus
@@ -46,8 +47,12 @@ class WorkerOptions(msgspec.Struct, frozen=True):
     """Interval of refreshing the list of runs."""
     settle_s: float = 0.050
     """Time to wait for more finished pages before settling."""
+    paced_settle_s: float = 0.250
+    """The longest time to wait for more finished pages while no host could be sent to anyway."""
     quick_s: float = 0.100
     """If the last settle was faster, `leases_ahead` applies."""
+    lease_ahead_s: float = LEASE_AHEAD_S
+    """Windows of hosts with a delay that begin within this time are leased together."""
     reclaims: bool = True
     """Reclaim the leases of dead workers; not needed where a keeper does it."""
     is_placed: bool = True

@@ -18,6 +18,7 @@ from smartspider.core.runs.run import LIMIT, Run
 from smartspider.engine.context import WorkerContext
 from smartspider.engine.heartbeat import HealthMeter
 from smartspider.engine.link_filter import LinkFilter
+from smartspider.engine.pacing import NEVER, HostOpenings
 from smartspider.engine.processor import Processed, Processor
 
 
@@ -27,6 +28,14 @@ class LeasedRequest(msgspec.Struct, frozen=True):
     lease: Lease
     opened: OpenedJob
     task: asyncio.Task[None]
+
+
+class FinishedRequest(msgspec.Struct, frozen=True):
+    """A request that waits to be settled, and when it may first lead to another one."""
+
+    processed: Processed
+    at: float
+    needed_at: float
 
 
 class InFlight:
@@ -47,7 +56,8 @@ class InFlight:
         self._on_finished = on_finished
         self._on_error = on_error
         self._held: dict[FencingToken, LeasedRequest] = {}
-        self._done: list[Processed] = []
+        self._done: list[FinishedRequest] = []
+        self._openings = HostOpenings()
         self.settle_s = 0.0
         """Duration of the last settle; infinite if it failed."""
 
@@ -66,6 +76,16 @@ class InFlight:
         """Number of requests being processed."""
         return len(self._held) - len(self._done)
 
+    @property
+    def first_finished_at(self) -> float:
+        """When the first of the requests that wait to be settled finished; infinite if there is none."""
+        return self._done[0].at if self._done else NEVER
+
+    @property
+    def needed_at(self) -> float:
+        """When settling may first lead to another request; infinite if nothing waits."""
+        return min((finished.needed_at for finished in self._done), default=NEVER)
+
     def leases(self) -> list[Lease]:
         """Return all held leases."""
         return [request.lease for request in self._held.values()]
@@ -73,6 +93,7 @@ class InFlight:
     def start(self, lease: Lease, opened: OpenedJob) -> None:
         """Start to process a request."""
         opened.users += 1
+        self._openings.record(lease.request.host, lease.window)
         opened.job.links.admit(lease.request.host, lease.request.page)
         task = asyncio.create_task(self._work(lease, opened.job))
         self._held[lease.token] = LeasedRequest(lease, opened, task)
@@ -83,13 +104,15 @@ class InFlight:
         except Exception as error:  # noqa: BLE001 - the worker raises it
             self._on_error(error)
             return
-        self._done.append(processed)
+        needed_at = self._openings.needed_at(processed.settlement)
+        self._done.append(FinishedRequest(processed, self._context.clock.monotonic(), needed_at))
         self._on_finished()
 
     async def settle(self) -> None:
         """Commit finished requests. Only then are their links remembered and their leases ended."""
         clock = self._context.clock
-        group = list(self._done)
+        await self._withdraw()
+        group = [finished.processed for finished in self._done]
         began_at, self.settle_s = clock.monotonic(), float("inf")
         report = await self._context.ledger.settle([processed.settlement for processed in group])
         self.settle_s = clock.monotonic() - began_at
@@ -105,13 +128,28 @@ class InFlight:
         for event in report.events:
             self._context.bus.publish(event)
 
+    async def _withdraw(self) -> None:
+        """Release requests whose windows have not begun, of hosts that asked to slow down or fail."""
+        settlements = (finished.processed.settlement for finished in self._done)
+        hosts = {one.lease.request.host for one in settlements if one.news}
+        if hosts:
+            now, held = self._context.clock.monotonic(), self._held.values()
+            await self._release(
+                [one for one in held if one.lease.window.not_before > now and one.lease.request.host in hosts]
+            )
+
     async def abandon(self, runs: Container[int]) -> None:
         """Cancel and release requests of runs that are cancelled, deleted or at their limit; requests of
         `runs` continue.
         """
         others = {request.lease.run_id for request in self._held.values() if request.lease.run_id not in runs}
         abandoned_runs = {run_id for run_id in others if await self._is_abandoned(run_id)}
-        requests = [request for request in self._held.values() if request.lease.run_id in abandoned_runs]
+        await self._release(
+            [request for request in self._held.values() if request.lease.run_id in abandoned_runs]
+        )
+
+    async def _release(self, requests: Sequence[LeasedRequest]) -> None:
+        """Cancel requests and release those that had not finished."""
         await _cancel(requests)
         released = [request for request in requests if request.task.cancelled()]
         for request in released:

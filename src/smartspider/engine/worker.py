@@ -11,17 +11,23 @@ import msgspec
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
+from smartspider.core.requests.politeness import LEASE_LEAD_S
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.heartbeat import HealthMeter, Heartbeat, Peers, WorkerProbe
 from smartspider.engine.in_flight import InFlight, JobCache, OpenedJob, OpenJob
 from smartspider.engine.outage import OutageRetry
+from smartspider.engine.pacing import AT_ONCE, NEVER
 from smartspider.engine.run_source import RunSource
 from smartspider.interfaces.worker_registry import HeartbeatReply
 
 SETTLE_PAGES = 64
 IDLE_S = 0.100
+SLACK_S = 0.002
+"""Things that are due this soon are done together."""
+WAITING_S = 0.250
+"""Interval of asking for work while all known work waits for its hosts: others may find more."""
 
 
 class Worker:
@@ -61,6 +67,10 @@ class Worker:
         self._error: Exception | None = None
         self._refresh_at = 0.0
         self._next_ahead = 0.0
+        self._ask_at = AT_ONCE
+        self._is_paced = False
+        """Work is queued whose hosts are closed."""
+        self._wake_at = AT_ONCE
 
     def stop(self) -> None:
         """Lease nothing more, finish requests in flight, release the rest."""
@@ -90,10 +100,11 @@ class Worker:
         self._peers.update(self._heartbeat.worker_id, orders.peers)
         if not self._follows and orders.slots != self._slots:
             self._slots = orders.slots
+            self._ask_at = AT_ONCE
             self._wake.set()
 
     def _on_finished(self) -> None:
-        if self._in_flight.finished == 1 or self._is_settle_due():
+        if self._settle_at() < self._wake_at - SLACK_S:
             self._wake.set()
 
     def _on_error(self, error: Exception) -> None:
@@ -111,7 +122,7 @@ class Worker:
             if self._error is not None:
                 raise self._error
             try:
-                next_at = await self._cycle()
+                await self._cycle()
             except StoreUnavailable as error:
                 self._outage.report_failure("work", error)
                 await self._back_off(backoff.next_s())
@@ -120,46 +131,61 @@ class Worker:
             backoff.reset()
             if not self._runs and not self._source.is_endless:
                 return
-            await self._sleep_until(self._next_wake(next_at))
+            await self._sleep_until(self._next_wake())
 
-    async def _cycle(self) -> float | None:
-        """Settle finished requests, lease new ones, and return when to ask again, on this worker's clock."""
+    async def _cycle(self) -> None:
+        """Settle finished requests and lease new ones, if it is time."""
         is_full = False
-        if self._in_flight.finished:
-            await self._gather()
+        if self._is_settle_due():
             is_full = await self._lease_ahead()
+            self._ask_at = min(self._ask_at, self._in_flight.needed_at - LEASE_LEAD_S)
             await self._in_flight.settle()
         if self._clock.monotonic() >= self._refresh_at:
             await self._refresh_runs()
+        if self._clock.monotonic() < self._ask_at - SLACK_S:
+            return
         next_at = None if is_full else await self._lease()
-        if self._runs and not self._in_flight.held and next_at is None:
+        self._is_paced = next_at is not None
+        if next_at is not None:
+            self._ask_at = min(self._clock.monotonic() + WAITING_S, next_at)
+            return
+        self._ask_at = self._clock.monotonic() + IDLE_S
+        if self._runs and not self._in_flight.held:
             await self._refresh_runs()
-        return next_at
 
     def _is_settle_due(self) -> bool:
-        """Return whether a full batch waits, or half of the slots are idle."""
+        return self._settle_at() <= self._clock.monotonic() + SLACK_S
+
+    def _settle_at(self) -> float:
+        """Return when to settle: a full batch at once, else when half of the slots are idle or a moment has
+        passed. While all work waits for its hosts, also the results wait until they may lead to a request.
+        """
+        if not self._in_flight.finished:
+            return NEVER
+        if self._in_flight.finished >= SETTLE_PAGES:
+            return AT_ONCE
         usable_slots = self._peers.usable_slots(self._slots)
         idle = usable_slots - self._in_flight.in_flight
-        return self._in_flight.finished >= SETTLE_PAGES or idle * 2 >= usable_slots
+        first_at = self._in_flight.first_finished_at
+        soonest = AT_ONCE if idle * 2 >= usable_slots else first_at + self._options.settle_s
+        is_last = not self._is_paced and not self._in_flight.in_flight
+        if is_last or self._in_flight.held >= usable_slots:
+            return soonest
+        paced = min(self._in_flight.needed_at - LEASE_LEAD_S, first_at + self._options.paced_settle_s)
+        return max(soonest, paced)
 
-    async def _gather(self) -> None:
-        """Wait briefly for more pages, to settle them together."""
-        self._wake.clear()
-        if not self._is_settle_due() and not self._is_stopping:
-            await self._wait(self._options.settle_s)
-
-    def _next_wake(self, next_at: float | None) -> float:
-        """Return when to continue, unless a page finishes first."""
+    def _next_wake(self) -> float:
+        """Return when to continue, unless a page finishes first that must be settled sooner."""
         if not self._runs:
-            return self._refresh_at
-        idle_until = self._clock.monotonic() + IDLE_S
-        return idle_until if next_at is None else min(idle_until, next_at)
+            return min(self._refresh_at, self._settle_at())
+        return min(self._ask_at, self._settle_at(), self._refresh_at)
 
     async def _sleep_until(self, moment: float) -> None:
-        if self._in_flight.finished or self._is_stopping:
-            return
-        self._wake.clear()
-        await self._wait(moment - self._clock.monotonic())
+        if not self._is_stopping:
+            self._wake.clear()
+            self._wake_at = moment
+            await self._wait(moment - self._clock.monotonic())
+            self._wake_at = AT_ONCE
 
     async def _back_off(self, seconds: float) -> None:
         """Wait for the whole time, unless there is a reason to end."""
@@ -202,7 +228,9 @@ class Worker:
         if want <= 0 or not self._runs or self._is_stopping:
             return None
         worker_id, runs = self._heartbeat.worker_id, list(self._runs)
-        batch = await self._context.frontier.lease(worker_id, want, runs, self._peers.own, self._capabilities)
+        own, ahead_s = self._peers.own, self._options.lease_ahead_s
+        lease = self._context.frontier.lease
+        batch = await lease(worker_id, want, runs, own, self._capabilities, ahead_s=ahead_s)
         reach("lease.committed")
         await self._start_all(batch.leases)
         if batch.next_at is None:
@@ -245,7 +273,10 @@ class Worker:
     async def _refresh_runs(self) -> None:
         """Refresh the list of runs and their tuning."""
         self._refresh_at = self._clock.monotonic() + self._options.refresh_s
-        self._runs = {run.id: run for run in await self._source.poll()}
+        runs = {run.id: run for run in await self._source.poll()}
+        if runs.keys() != self._runs.keys():
+            self._ask_at = AT_ONCE
+        self._runs = runs
         if not self._runs:
             self._refresh_at += self._options.refresh_s  # an idle worker polls half as often
         if self._follows:
@@ -270,7 +301,7 @@ class Worker:
                         break
                     self._wake.clear()
                     await self._wait(min(left, self._options.settle_s))
-                    if self._is_settle_due() and self._in_flight.finished:
+                    if self._is_settle_due():
                         await self._outage.call("work", self._in_flight.settle)
                 if self._in_flight.finished:
                     await self._outage.call("work", self._in_flight.settle)

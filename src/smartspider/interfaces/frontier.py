@@ -32,7 +32,9 @@ class Frontier(Protocol):
     10. A request that was returned too often is leased alone.
     11. Runs that are leased together share the leases by weight: none starves, and the others get what one
        cannot use.
-    12. A worker gets only requests of runs whose needs are all among its capabilities.
+    12. A window that is leased ahead is one of the slots of its host and counts as in flight. While several
+       runs queue for the host, one window is granted at a time.
+    13. A worker gets only requests of runs whose needs are all among its capabilities.
     """
 
     async def join(self, worker: WorkerRegistration) -> int:
@@ -51,8 +53,11 @@ class Frontier(Protocol):
         runs: Sequence[int],
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> LeaseBatch:
-        """Lease up to `want` requests of `runs` that may be sent now.
+        """Lease up to `want` requests of `runs` that may be sent now. Hosts with a delay also grant the
+        windows that begin within `ahead_s`, one after the other, if slots are left.
 
         `own` is a bit mask of the hosts that this worker takes first (see
         `core/workers/host_assignment.py`). It is a hint: requests of other hosts are leased as well.

@@ -25,7 +25,9 @@ STATEMENTS = {
     "due_suspects": (1, 1.0),
     "open_lanes": (1, 9),
     "head": (1, 9),
-    "next_wake": ("[1]",),
+    "ahead_lanes": (1, 1.0, 9),
+    "queues_at": (1,),
+    "next_wake": ("[1]", 1.0),
     "next_due": ("[1]", 1.0),
     "held_by": (1,),
 }

@@ -131,10 +131,17 @@ class Told:
         return HeartbeatReply(orders.slots, peers={worker_id: self.health, worker_id + 1: WorkerHealth()})
 
     async def lease(
-        self, worker_id: int, want: int, runs: Any, own: bytes = b"", capabilities: frozenset[str] = HTTP_ONLY
+        self,
+        worker_id: int,
+        want: int,
+        runs: Any,
+        own: bytes = b"",
+        capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> Any:
         self.asked.append((want, own))
-        return await self._frontier.lease(worker_id, want, runs, own, capabilities)
+        return await self._frontier.lease(worker_id, want, runs, own, capabilities, ahead_s=ahead_s)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._frontier, name)

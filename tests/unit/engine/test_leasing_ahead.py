@@ -67,11 +67,13 @@ class Bench:
         runs: Sequence[int],
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> LeaseBatch:
         self.asked += 1
         if self.is_away:
             raise FrontierUnavailable("no Redis")
-        batch = await self._folder.frontier.lease(worker_id, want, runs, own, capabilities)
+        batch = await self._folder.frontier.lease(worker_id, want, runs, own, capabilities, ahead_s=ahead_s)
         self.held += len(batch.leases)
         self.most = max(self.most, self.held)
         return batch

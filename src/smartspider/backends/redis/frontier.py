@@ -99,11 +99,14 @@ class RedisFrontier:
         runs: Sequence[int],
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> LeaseBatch:
-        """Lease requests that may be sent now and look them up in the store; closed ones are removed here."""
-        call = LeaseCall(
-            worker_id, min(want, BATCH), self.lease_s, list(dict.fromkeys(runs)), own, capabilities
-        )
+        """Lease requests that may be sent now or within `ahead_s` and look them up in the store; closed ones
+        are removed here.
+        """
+        own_runs = list(dict.fromkeys(runs))
+        call = LeaseCall(worker_id, min(want, BATCH), self.lease_s, own_runs, own, capabilities, ahead_s)
         for _ in range(STALE_ROUNDS):
             found = await self._leasing.lease(call)
             leases = await self._looked_up(found.grants)

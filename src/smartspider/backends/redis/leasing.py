@@ -44,6 +44,8 @@ class LeaseCall(msgspec.Struct, frozen=True):
     own: bytes = b""
     """Bit mask of the hosts that the worker takes first."""
     capabilities: frozenset[str] = HTTP_ONLY
+    ahead_s: float = 0.0
+    """How far ahead windows may begin."""
 
 
 class LeaseGrants(msgspec.Struct):
@@ -130,7 +132,11 @@ class Leasing:
         nothing.
         """
         calls = [
-            Call(shard, "ready", [call.worker_id, encode_capabilities(call.capabilities), *call.runs])
+            Call(
+                shard,
+                "ready",
+                [call.worker_id, encode_capabilities(call.capabilities), call.ahead_s, *call.runs],
+            )
             for shard in range(self._shards.count)
         ]
         answers = await self._shards.round(calls)
@@ -193,6 +199,7 @@ class Leasing:
             self._turns.turn,
             call.own,
             encode_capabilities(call.capabilities),
+            call.ahead_s,
         ]
         for run_id in call.runs:
             args += [run_id, self._turns.served(run_id), share.in_flight_elsewhere.get(run_id, 0)]

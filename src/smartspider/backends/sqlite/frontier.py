@@ -11,10 +11,11 @@ import msgspec
 from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import SqliteDatabase
-from smartspider.backends.sqlite.queue import RunShare, share_out
+from smartspider.backends.sqlite.queue import RunShare, share_out, take_ahead
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow, WeightedTurns
+from smartspider.core.requests.politeness import LEASE_LEAD_S
 from smartspider.core.runs.run import HTTP_ONLY, LEASES_IN, decode_capabilities
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store import events
@@ -70,8 +71,12 @@ class SqliteFrontier:
         runs: Sequence[int],
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> LeaseBatch:
-        """Lease requests that may be sent now. All workers are on one machine, so `own` does not matter."""
+        """Lease requests that may be sent now or within `ahead_s`. All workers are on one machine, so `own`
+        does not matter.
+        """
         del own
 
         def work(connection: Connection) -> LeaseBatch:
@@ -90,7 +95,10 @@ class SqliteFrontier:
                     return LeaseBatch(collector.leases, now)
             queue.wake(connection, run_ids, now)
             share_out(connection, collector, shares, self._turns)
-            return LeaseBatch(collector.leases, now, _next_at(connection, run_ids, suspicious, now))
+            if ahead_s > 0.0:
+                take_ahead(connection, collector, shares, ahead_s, self._turns)
+            lead_s = min(ahead_s, LEASE_LEAD_S)
+            return LeaseBatch(collector.leases, now, _next_at(connection, run_ids, suspicious, now, lead_s))
 
         return await self._db.write(work)
 
@@ -210,15 +218,27 @@ def _shares(connection: Connection, runs: Sequence[int], capabilities: frozenset
     ]
 
 
-def _next_at(connection: Connection, runs: str, suspicious: Iterable[int], now: float) -> float | None:
-    """Return when one of the runs (a JSON list) may have requests to lease again."""
-    wake = row(connection, SQL.next_wake, (runs,))
+def _next_at(
+    connection: Connection, runs: str, suspicious: Iterable[int], now: float, lead_s: float
+) -> float | None:
+    """Return when to ask for requests of the runs (a JSON list) again: `lead_s` before the next window."""
+    next_at = _next_wake(connection, runs, now)
+    if next_at is not None and next_at > now + lead_s:
+        next_at -= lead_s
+    elif next_at is not None:  # a lane that opens so soon could not be leased ahead; the others can
+        wake_at = _next_wake(connection, runs, now + lead_s)
+        next_at = _earlier(next_at, None if wake_at is None else wake_at - lead_s)
     due = row(connection, SQL.next_due, (runs, now))
-    next_at = _earlier(wake[0] if wake else None, due[0] if due else None)
+    next_at = _earlier(next_at, due[0] if due else None)
     for run_id in suspicious:
         for _, host_id in rows(connection, SQL.due_suspects, (run_id, now)):
             next_at = _earlier(next_at, hosts.read_gate(connection, host_id).opens_at)
     return next_at
+
+
+def _next_wake(connection: Connection, runs: str, after: float) -> float | None:
+    found = row(connection, SQL.next_wake, (runs, after))
+    return found[0] if found else None
 
 
 def _earlier(one: float | None, other: float | None) -> float | None:

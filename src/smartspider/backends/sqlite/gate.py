@@ -15,30 +15,49 @@ def room(connection: Connection, gate: GateState, now: float) -> int:
     """Return how many requests may be sent to the host now."""
     if gate.opens_at > now:
         return 0
+    left = _left(connection, gate)
+    return min(left, 1) if gate.delay_s > 0.0 else left
+
+
+def room_ahead(connection: Connection, gate: GateState, now: float, until: float) -> int:
+    """Return how many windows of a host with a delay begin by `until`."""
+    wait_s = until - max(now, gate.opens_at)
+    if wait_s < 0.0 or gate.delay_s <= 0.0:
+        return 0
+    windows = 1 + int(wait_s / (gate.delay_s + window_length_s(gate.delay_s)))
+    return min(windows, _left(connection, gate))
+
+
+def _left(connection: Connection, gate: GateState) -> int:
+    """Return how many more requests the host may have in flight."""
     in_flight = _count(connection, SQL.in_flight, gate.host_id)
     left = (1 if gate.is_on_trial else gate.per_host) - in_flight
     if gate.per_domain is not None:
         left = min(left, gate.per_domain - _count(connection, SQL.in_flight_domain, gate.domain))
-    return min(left, 1) if gate.delay_s > 0.0 else left
+    return left
 
 
-def reserve(connection: Connection, gate: GateState, now: float) -> SendWindow:
-    """Reserve the next slot of a host; the one after it starts a window and a delay later."""
+def reserve(connection: Connection, gate: GateState, now: float, count: int = 1) -> list[SendWindow]:
+    """Reserve the next windows of a host, each a window and a delay after the one before; without a delay all
+    requests have the same.
+    """
     start = max(now, gate.opens_at)
     if gate.delay_s > 0.0 or start > now:
         # A slot after a hold is waited for even without a delay, since only a spaced window is.
-        window = SendWindow(start, start + window_length_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S)
+        length_s, delay_s = window_length_s(gate.delay_s), gate.delay_s or WINDOW_MIN_S
+        starts = [start + number * (length_s + delay_s) for number in range(count)]
+        windows = [SendWindow(at, at + length_s, delay_s) for at in starts]
     else:
-        window = SendWindow(now, now, 0.0)
-    connection.execute(SQL.reserve, (window.not_after, gate.host_id))
-    return window
+        windows = [SendWindow(now, now, 0.0)] * count
+    connection.execute(SQL.reserve, (windows[-1].not_after, gate.host_id))
+    return windows
 
 
 def permit(connection: Connection, gate: GateState, now: float) -> SendWindow | GateClosed:
     """Reserve the next slot of a host if it is near, since a later hold could revoke it."""
     if gate.opens_at > now + PERMIT_AHEAD_S:
         return GateClosed(gate.opens_at - PERMIT_AHEAD_S)
-    window = reserve(connection, gate, now)
+    (window,) = reserve(connection, gate, now)
     if not window.is_free:
         reopen_lanes(connection, gate.host_id, now)
     return window

@@ -101,7 +101,7 @@ def take_suspect(connection: Connection, collector: LeaseCollector, run_id: int,
         if is_idle and room > 0 and gates.room(connection, gate, collector.now) > 0:
             connection.execute(SQL.drop_later, (url_id,))
             suspects = rows(connection, SQL.single, (url_id,))
-            windows = [gates.reserve(connection, gate, collector.now)]
+            windows = gates.reserve(connection, gate, collector.now)
             _lease_heads(connection, collector, run_id, suspects, windows, is_alone=True)
         return True
     return False
@@ -132,6 +132,42 @@ def take(connection: Connection, collector: LeaseCollector, run_id: int, room: i
     return len(collector.leases) - before
 
 
+def take_ahead(
+    connection: Connection,
+    collector: LeaseCollector,
+    shares: Sequence[RunShare],
+    ahead_s: float,
+    turns: WeightedTurns,
+) -> None:
+    """Lease the next windows of closed hosts that begin within `ahead_s`, the first ones first.
+
+    Runs that queue for the same host get one window each time they ask, in turn.
+    """
+    for share in _in_order(shares, turns):
+        limit = min(collector.free, share.room)
+        until = collector.now + ahead_s
+        lanes = rows(connection, SQL.ahead_lanes, (share.run_id, until, limit)) if limit > 0 else []
+        for lane_id, host_id, queued, served in lanes:
+            gate = hosts.read_gate(connection, host_id)
+            slots = gates.room_ahead(connection, gate, collector.now, until)
+            turn = max(served, gate.turn - 1.0)
+            if slots > 0 and row(connection, SQL.queues_at, (host_id,)) != (1,):
+                hungry = (host_id, share.run_id, turn, collector.now - ASKING_S, gate.turn - 1.0)
+                slots = 0 if row(connection, SQL.hungrier, hungry) else 1
+            count = min(slots, limit, queued)
+            if count <= 0:
+                continue
+            lane = (lane_id, count, turn, count / share.weight)
+            _take_from(connection, collector, share.run_id, lane, gate)
+            gate = hosts.read_gate(connection, host_id)
+            gates.close_lanes(connection, gate, collector.now, is_full=False)
+            share.room -= count
+            turns.charge({share.run_id: count / share.weight})
+            limit -= count
+            if limit <= 0:
+                break
+
+
 def _take_from(
     connection: Connection,
     collector: LeaseCollector,
@@ -145,7 +181,7 @@ def _take_from(
     connection.execute(SQL.lane_shrank, (len(heads), lane_id))
     connection.execute(SQL.lane_served, (turn + share, lane_id))
     connection.execute(hosts.SQL.set_turn, (turn, gate.host_id))
-    windows = [gates.reserve(connection, gate, collector.now)] * len(heads)
+    windows = gates.reserve(connection, gate, collector.now, len(heads))
     _lease_heads(connection, collector, run_id, heads, windows)
 
 

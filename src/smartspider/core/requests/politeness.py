@@ -9,6 +9,10 @@ WINDOW_MIN_S = 0.005
 WINDOW_MAX_S = 0.050
 PERMIT_AHEAD_S = 0.2
 """Lead time of a started request over its slot: time to open a connection."""
+LEASE_AHEAD_S = 0.25
+"""Windows that begin within this time may be leased: a hold that comes later reaches the next one."""
+LEASE_LEAD_S = 0.02
+"""A worker asks for the next windows of a host this long before the first of them begins."""
 
 ADAPTIVE_FIRST_S = 0.5
 ADAPTIVE_MAX_S = 60.0

@@ -52,8 +52,13 @@ class SharedGates:
         runs: Sequence[int],
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> LeaseBatch:
-        """Lease from the own frontier, with windows that both gates allow."""
+        """Lease from the own frontier, with windows that both gates allow; none ahead, which the shared gate
+        grants one by one.
+        """
+        del ahead_s
         batch = await self._own.lease(worker_id, want, runs, own, capabilities)
         leases: list[Lease] = []
         for lease in batch.leases:

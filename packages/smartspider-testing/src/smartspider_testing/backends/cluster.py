@@ -55,15 +55,18 @@ class SyncedFrontier:
         runs: Sequence[int],
         own: bytes = b"",
         capabilities: frozenset[str] = HTTP_ONLY,
+        *,
+        ahead_s: float = 0.0,
     ) -> LeaseBatch:
         """Lease up to `want` requests, in several batches if `want` exceeds the size of one."""
         await self._keeper.tend()
-        batch = await self._inner.lease(worker_id, want, runs, own, capabilities)
+        batch = await self._inner.lease(worker_id, want, runs, own, capabilities, ahead_s=ahead_s)
         leases = list(batch.leases)
         tries = 4 if want > BATCH else 0
         while tries and len(leases) < want:
             await self._keeper.count()
-            batch = await self._inner.lease(worker_id, want - len(leases), runs, own, capabilities)
+            left = want - len(leases)
+            batch = await self._inner.lease(worker_id, left, runs, own, capabilities, ahead_s=ahead_s)
             leases += batch.leases
             tries = 4 if batch.leases else tries - 1
         self._keeper.leases.setdefault(worker_id, {}).update({lease.url_id: lease for lease in leases})

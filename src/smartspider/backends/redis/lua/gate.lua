@@ -111,10 +111,9 @@ local function in_flight(x, key)
   return redis.call('ZCOUNT', key, '(' .. past_ms(x.now), '+inf')
 end
 
--- Returns how many requests may be sent to the host now.
-function Gate.room(x, gate)
+-- Returns how many more requests the host may have in flight.
+local function left_of(x, gate)
   gate.is_crowded = false
-  if Gate.opens_at(x, gate) > x.now then return 0 end
   local left = (gate.is_on_trial and 1 or gate.per_host) - in_flight(x, Key.flight(x, gate.host))
   if left > 0 and gate.per_domain then
     local of_domain = 0
@@ -126,8 +125,32 @@ function Gate.room(x, gate)
     gate.is_crowded = gate.per_domain - of_domain <= left -- also once the rest is taken: then its siblings make room
     left = math.min(left, gate.per_domain - of_domain)
   end
+  return left
+end
+
+-- Returns how many requests may be sent to the host now.
+function Gate.room(x, gate)
+  gate.is_crowded = false
+  if Gate.opens_at(x, gate) > x.now then return 0 end
+  local left = left_of(x, gate)
   if gate.delay > 0 then return math.min(left, 1) end
   return left
+end
+
+-- Returns the length of a window; `slack` is the uncertainty of its taker about the time.
+local function width_of(gate, slack)
+  return math.min(math.max(gate.delay * WINDOW_SHARE, WINDOW_MIN_S), WINDOW_MAX_S) + slack
+end
+
+-- Returns how many windows of a host with a delay begin within the horizon, and end before the lead does.
+function Gate.room_ahead(x, gate, batch)
+  if gate.delay <= 0 then return 0 end
+  local width = width_of(gate, batch.slack)
+  Clock.want(x, batch.horizon + width)
+  local start = math.max(x.now + batch.ahead, Gate.opens_at(x, gate))
+  local wait = x.now + math.min(batch.horizon, x.lead - width) - start
+  if wait < 0 then return 0 end
+  return math.min(1 + math.floor(wait / (gate.delay + width)), left_of(x, gate))
 end
 
 -- Reserves the next slot; the one after it starts a window and a delay later. `ahead` is the time the caller needs
@@ -139,7 +162,7 @@ function Gate.reserve(x, gate, ahead, slack, by)
   local window = {not_before = x.now, not_after = x.now, delay = 0}
   if gate.delay > 0 or start > x.now then
     start = math.max(start, x.now + ahead)
-    local width = math.min(math.max(gate.delay * WINDOW_SHARE, WINDOW_MIN_S), WINDOW_MAX_S) + slack
+    local width = width_of(gate, slack)
     local last = x.now + x.lead
     Clock.want(x, start + width - x.now)
     window = {not_before = math.min(start, last), not_after = math.min(start + width, last),

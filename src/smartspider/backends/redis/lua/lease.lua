@@ -10,7 +10,7 @@ local Lease = {}
 function Lease.new_batch(argv)
   local want = tonumber(argv[2])
   return {worker = tonumber(argv[1]), want = want, free = want, lease_s = tonumber(argv[3]), ahead = tonumber(argv[4]),
-          slack = tonumber(argv[5]), own = Placement.own(argv[8]), answer = {}, records = {}, deadlines = {}, got = {}}
+          slack = tonumber(argv[5]), own = Placement.own(argv[8]), horizon = tonumber(argv[10]), answer = {}, records = {}, deadlines = {}, got = {}}
 end
 
 -- Returns the requests of a run in flight, those in this batch included.
@@ -120,6 +120,44 @@ function Lease.take(x, batch, share, count)
       limit, looks = limit - got, looks - 1
       if stays then skipped = skipped + 1 end
       if limit <= 0 or looks <= 0 then break end
+    end
+  end
+  share.room = share.room - (before - batch.free)
+  return before - batch.free
+end
+
+-- Leases the next windows of a closed host. Runs that queue for the same host get one window at a time, in turn.
+local function ahead_from_lane(x, batch, share, host, limit)
+  local run, gate = share.run, Gate.of_run(x, share.run, host)
+  local slots = Gate.room_ahead(x, gate, batch)
+  local turn = math.max(gate.served[run] or 0, gate.turn - 1)
+  if slots > 0 and #gate.runs > 1 then slots = must_wait(x, batch, run, gate, turn) and 0 or 1 end
+  if slots <= 0 then return 0 end
+  local queue = Key.queue(x, run, host)
+  local members = redis.call('ZPOPMIN', queue, math.min(slots, limit))
+  local got = #members / 2
+  if #gate.runs > 1 then
+    gate.turn = math.max(gate.turn, turn)
+    gate.served[run] = turn + got / share.weight
+    redis.call('ZADD', Key.runs_at(x, host), gate.served[run], run)
+  end
+  for i = 1, #members, 2 do Lease.grant(x, batch, run, gate, {members[i], members[i + 1]}, false) end
+  if redis.call('EXISTS', queue) == 0 then redis.call('ZREM', Key.run(x, run, 'w'), host) end
+  Gate.close(x, gate, false)
+  return got
+end
+
+-- Leases windows of closed lanes that begin within the horizon, the first ones first; hosts of other workers are left
+-- to them.
+function Lease.take_ahead(x, batch, share)
+  local limit = math.min(batch.free, share.room)
+  if limit <= 0 then return 0 end
+  local before, last = batch.free, in_ms(x.now + batch.horizon)
+  local closed = redis.call('ZRANGE', Key.run(x, share.run, 'w'), '-inf', last, 'BYSCORE', 'LIMIT', 0, limit)
+  for _, host in ipairs(closed) do
+    if Placement.grace(x, batch, host) == 0 then
+      limit = limit - ahead_from_lane(x, batch, share, host, limit)
+      if limit <= 0 then break end
     end
   end
   share.room = share.room - (before - batch.free)

@@ -1,6 +1,7 @@
 -- Sharing the slots of a worker among runs: each up to its share by weight, then the rest to runs that can use it.
 
 local NEXT_LANES = 8   -- closed lanes read for the next opening
+local LEAD_S = 0.02    -- how long before a window begins a worker that leases ahead asks for it
 
 local Sharing = {}
 
@@ -94,10 +95,17 @@ function Sharing.out(x, batch, shares)
   end
 end
 
+-- Leases windows that begin soon with the slots that are left.
+function Sharing.ahead(x, batch, shares)
+  local turns = {turn = 0}
+  for _, share in ipairs(shares) do turns.turn = math.max(turns.turn, share.turn) end
+  for _, share in ipairs(in_order(turns, shares)) do charge(turns, share, Lease.take_ahead(x, batch, share)) end
+end
+
 -- Returns those of the runs that lease.
 local function claims_of(x, batch, argv, turn)
   local shares = {}
-  for i = 10, #argv, 3 do
+  for i = 11, #argv, 3 do
     local run = argv[i]
     local control = Runs.get(x, run)
     if control and control.state == 'running' and Runs.suits(control, argv[9]) then
@@ -114,6 +122,7 @@ local function next_lane_at(x, batch, run, soonest)
   local lanes = redis.call('ZRANGE', Key.run(x, run, 'w'), '-inf', '+inf', 'BYSCORE', 'LIMIT', 0, looks, 'WITHSCORES')
   for i = 1, #lanes, 2 do
     local opens_at = tonumber(lanes[i + 1]) / 1000
+    if batch.horizon > 0 and opens_at > x.now + LEAD_S then opens_at = opens_at - LEAD_S end
     if soonest and opens_at >= soonest then break end
     local grace = i < 2 * looks - 1 and Placement.grace(x, batch, lanes[i]) or 0 -- the next one may be its own
     soonest = math.min(soonest or math.huge, opens_at + grace)
@@ -135,7 +144,7 @@ local function next_at(x, batch, shares, soonest)
 end
 
 -- worker, want, lease duration in seconds, ahead, slack, leases held elsewhere, the turn of the runs, its own
--- partitions (see placement.lua), its capabilities, then per run: run, service count, requests in flight elsewhere.
+-- partitions (see placement.lua), its capabilities, how far ahead windows may begin, then per run: run, service count, requests in flight elsewhere.
 -- Returns time, epoch, next time ('' for none), then per host: first token, not before, not after, delay, deadline,
 -- whether alone, weight of the run, ids.
 function Sharing.lease(x, argv)
@@ -152,6 +161,7 @@ function Sharing.lease(x, argv)
     if batch.free > 0 then
       for _, share in ipairs(shares) do Lanes.wake(x, share.run, batch.free + MAX_LANES) end
       Sharing.out(x, batch, shares)
+      if batch.horizon > 0 and batch.free > 0 then Sharing.ahead(x, batch, shares) end
     end
     soonest = next_at(x, batch, shares, soonest)
   end
@@ -161,18 +171,18 @@ function Sharing.lease(x, argv)
   return head
 end
 
--- Worker, its capabilities, then runs. Returns what it may find here, without leasing: what it holds, whether that is
+-- Worker, its capabilities, how far ahead windows may begin, then runs. Returns what it may find here, without leasing: what it holds, whether that is
 -- a suspect, then per run: slots of hosts that seem open, room under its concurrency, in flight here, whether a
 -- suspect is due.
 function Sharing.ready(x, argv)
-  local worker, capabilities, answer = argv[1], argv[2], {}
+  local worker, capabilities, ahead, answer = argv[1], argv[2], tonumber(argv[3]), {}
   push(answer, redis.call('ZCARD', Key.worker(x, worker)), redis.call('HEXISTS', Key.lone(x), worker))
-  for i = 3, #argv do
+  for i = 4, #argv do
     local run = argv[i]
     local control = Runs.get(x, run)
     local is_asked = control and control.state == 'running' and Runs.suits(control, capabilities)
     local open = is_asked and redis.call('ZCARD', Key.run(x, run, 'a'))
-      + redis.call('ZCOUNT', Key.run(x, run, 'w'), '-inf', past_ms(x.now))
+      + redis.call('ZCOUNT', Key.run(x, run, 'w'), '-inf', past_ms(x.now + ahead))
       + redis.call('ZCOUNT', Key.run(x, run, 'later'), '-inf', past_ms(x.now)) or 0
     local in_flight = tonumber(redis.call('HGET', Key.in_flight(x), run) or 0)
     push(answer, open, is_asked and control.concurrency or 0, in_flight, is_asked and open_suspect(x, run, true) and 1 or 0)

@@ -54,6 +54,13 @@ WHERE later.run_id = ? AND later.due_at <= ? AND later.is_alone GROUP BY url.hos
 SELECT id, host_id, queued, served FROM lane
 WHERE run_id = ? AND queued > 0 AND wake_at IS NULL ORDER BY rank LIMIT ?
 
+-- ahead_lanes: non-empty closed lanes of a run that open by a moment, the first ones first
+SELECT id, host_id, queued, served FROM lane
+WHERE run_id = ? AND queued > 0 AND wake_at <= ? ORDER BY wake_at LIMIT ?
+
+-- queues_at: number of runs that queue for a host
+SELECT count(*) FROM lane WHERE host_id = ? AND queued > 0
+
 -- hungrier: lanes of other runs at this host that were served less, have leasing workers and may take more
 SELECT 1 FROM lane l JOIN run r ON r.id = l.run_id
 WHERE l.host_id = ?1 AND l.run_id <> ?2 AND l.queued > 0 AND r.state = 'running'
@@ -137,9 +144,9 @@ SELECT EXISTS (SELECT 1 FROM lease WHERE url_id = ?1) OR EXISTS (SELECT 1 FROM l
 -- open_row: an open row for offering
 SELECT id, host_id, -priority FROM url WHERE id = ? AND state = 'open'
 
--- next_wake: when a closed lane of runs may open
-SELECT min((SELECT min(wake_at) FROM lane WHERE run_id = value AND queued > 0 AND wake_at IS NOT NULL))
-FROM json_each(?)
+-- next_wake: when a closed lane of runs may open, after a moment
+SELECT min((SELECT min(wake_at) FROM lane WHERE run_id = value AND queued > 0 AND wake_at > ?2))
+FROM json_each(?1)
 
 -- next_due: when a waiting request of runs is due
 SELECT min((SELECT min(due_at) FROM later WHERE run_id = value AND due_at > ?2)) FROM json_each(?1)

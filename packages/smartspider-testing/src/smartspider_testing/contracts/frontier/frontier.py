@@ -32,12 +32,15 @@ from smartspider_testing.contracts.frontier.gates import GateContract
 from smartspider_testing.contracts.frontier.run_choice import RunChoiceContract
 from smartspider_testing.contracts.frontier.run_weights import RunWeightContract
 from smartspider_testing.contracts.frontier.suspects import SuspectContract
+from smartspider_testing.contracts.frontier.windows_ahead import WindowsAheadContract
 
 LONG_S = 3600.0
 """Longer than any lease."""
 
 
-class FrontierContract(GateContract, RunChoiceContract, RunWeightContract, SuspectContract):
+class FrontierContract(
+    GateContract, RunChoiceContract, RunWeightContract, SuspectContract, WindowsAheadContract
+):
     """A frontier leases every open request to one worker at a time, politely."""
 
     async def test_offering_what_is_live_or_closed_does_nothing(self, backend: Backend) -> None:
