@@ -45,7 +45,7 @@ class LeaseCall(msgspec.Struct, frozen=True):
     """Bit mask of the hosts that the worker takes first."""
     capabilities: frozenset[str] = HTTP_ONLY
     ahead_s: float = 0.0
-    """How far ahead windows may begin."""
+    """Windows that begin within this time are granted, too."""
 
 
 class LeaseGrants(msgspec.Struct):
