@@ -12,13 +12,14 @@ from pathlib import Path
 from smartspider.api.app import create_app
 from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
+from smartspider.engine.loop_tick import ticking
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.operations.services import Services
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.wiring import fault_injection
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
+from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
 
 SHUTDOWN_S = 2
 """Grace period for open responses at shutdown."""
@@ -55,7 +56,8 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
     stop_on_signals(stop, with_parent=with_parent)
     try:
         async with metrics_port(app):
-            await server.serve(sockets=[listener])
+            with ticking():
+                await server.serve(sockets=[listener])
     finally:
         await services.close()
 
@@ -66,6 +68,7 @@ def main() -> int:
     parser.add_argument("data", type=Path)
     parser.add_argument("--fd", type=int, required=True, help="the file descriptor of the listening socket")
     arguments = parser.parse_args()
+    become_child()
     fault_injection.arm_from_environment()
     with socket.socket(fileno=arguments.fd) as listener:
         return run_process(serve(arguments.data, listener, with_parent=True))

@@ -12,6 +12,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 from smartspider.cli.exit_codes import Exit, code_of_error
+from smartspider.cli.program import mark_program
 from smartspider.cli.terminal.streams import coloured, safe_streams, sigterm_as_interrupt
 from smartspider.core.errors import (
     NotSignedIn,
@@ -43,7 +44,12 @@ _HINTS: tuple[tuple[type[SmartSpiderError], str], ...] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code, which a closed output stream does not change."""
+    """Run a command and return its exit code, which a closed output stream does not change.
+
+    Without arguments it takes those of the process, which then runs nothing else.
+    """
+    if arguments is None:
+        mark_program()
     with safe_streams(), sigterm_as_interrupt():
         code = _code_of(lambda: _run(arguments))
         flush_code = _code_of(_flush)

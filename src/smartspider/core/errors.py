@@ -28,7 +28,8 @@ SmartSpiderError
     ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable, SecretsWithheld
     ├── NotReadable        the page cannot be parsed as the task expects
-    └── PatternTimeout     a regular expression of the task takes too long
+    ├── PatternTimeout     a regular expression of the task takes too long
+    └── Unreadable         reading the page takes more time or memory than a worker has
 """
 
 from __future__ import annotations
@@ -340,3 +341,9 @@ class PatternTimeout(FetchFailed):
         placed = PatternTimeout(f"{path}: {self.message}", hint=self.hint)
         placed.path = path
         return placed
+
+
+class Unreadable(FetchFailed):
+    """Reading the page takes more time or memory than a worker has."""
+
+    code = "unreadable"

@@ -154,6 +154,30 @@ class LeasesReturned(Event, frozen=True):
     worker: str
 
 
+class WorkerKilled(Event, frozen=True):
+    """A supervisor killed a worker process. `url` is the request it was reading, if that is to blame."""
+
+    name: ClassVar[str] = "worker.killed"
+    level: ClassVar[str] = "error"
+    host: str
+    url: str
+    worker: str
+    cause: str
+    """A cause of `core/workers/watch.py`."""
+    reason: str
+
+
+class WorkerDrained(Event, frozen=True):
+    """A supervisor drains a worker process that uses too much memory. `url` is the request it was reading."""
+
+    name: ClassVar[str] = "worker.drained"
+    level: ClassVar[str] = "warning"
+    host: str
+    url: str
+    worker: str
+    reason: str
+
+
 class GuardTripped(Event, frozen=True):
     """A guard detected that the run goes wrong."""
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from smartspider.core.datetimes import parse_iso_datetime
-from smartspider.core.errors import NotReadable, TooManyRedirects
+from smartspider.core.errors import NotReadable, TooManyRedirects, Unreadable
 from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.frontier.verdict import Close, ClosedState, Validators
 from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Item
@@ -24,6 +24,7 @@ from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request, content_fingerprint, make_request
 from smartspider.core.requests.request_headers import only_content, require_open_body, without_content
 from smartspider.core.runs.plan import Plan
+from smartspider.core.workers import activity
 from smartspider.engine.file_requests import FileStore, request_files
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader
@@ -72,10 +73,12 @@ class AnswerReader:
         sent = as_sent(page, request)
         extraction = self._extractor.extract(page, sent)
         if self._pipeline is not None:
+            activity.enter(activity.STEPS)
             extraction = self._pipeline.process(extraction, page)
         if self._files is not None:
             extraction = request_files(extraction, request, self._plan.canonical)
         self._publish_losses(extraction, request)
+        activity.enter(activity.LINKS)
         found = self._find_children(page, sent, extraction)
         keys_of = self._plan.items.keys_of
         close = Close(
@@ -240,25 +243,20 @@ def _moment(value: Any) -> float | None:
         return None
 
 
-LONGEST_S = 20.0
-"""Well below the duration of a lease, which is not renewed meanwhile."""
-
-
 class _TookTooLong(BaseException):
     """Not an `Exception`, so that no handler on the way takes it for the error of a step."""
 
 
 class ReadTimeout:
-    """A reader with a time limit.
+    """A reader with a time limit, for code in Python and for regular expressions, which check for signals.
 
-    Regular expressions, the only part that can run without end, check for signals while they search.
-    Outside the main thread no signal arrives, so there is no limit. A process has one alarm, shared by all
-    readers: only one reads at a time.
+    Code in C does not: the supervisor kills its process a little later. Outside the main thread no signal
+    arrives, so there is no limit. A process has one alarm, shared by all readers: only one reads at a time.
     """
 
     _is_reading: ClassVar[bool] = False
 
-    def __init__(self, reader: Reader, longest_s: float = LONGEST_S) -> None:
+    def __init__(self, reader: Reader, longest_s: float) -> None:
         self._reader = reader
         self._longest_s = longest_s
         self._can_end = threading.current_thread() is threading.main_thread()
@@ -278,10 +276,8 @@ class ReadTimeout:
                 ReadTimeout._is_reading = False
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except _TookTooLong:
-            what = (
-                f"reading took more than {self._longest_s:g} s: a regular expression may backtrack too much"
-            )
-            raise NotReadable(what) from None
+            stage = activity.current().stage_name or "reading"
+            raise Unreadable(f"took more than {self._longest_s:g} s in {stage}") from None
 
     @staticmethod
     def _end(_number: int, _frame: FrameType | None) -> None:

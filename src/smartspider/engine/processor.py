@@ -17,6 +17,7 @@ from smartspider.core.frontier.verdict import Settlement
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
+from smartspider.core.workers import activity
 from smartspider.engine.link_filter import ChildRequests
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.retry_or_close import Reading, judge
@@ -66,7 +67,7 @@ class Processor:
         try:
             page = await self._fetcher.fetch(lease.request, permit)
             reach("fetch.received")
-            outcome = self._reader.read(page, lease.request)
+            outcome = self._read(page, lease)
             reach("page.extracted")
         except FetchFailed as error:
             outcome = error
@@ -93,3 +94,10 @@ class Processor:
             ),
             found,
         )
+
+    def _read(self, page: Page, lease: Lease) -> Reading:
+        activity.begin(lease)
+        try:
+            return self._reader.read(page, lease.request)
+        finally:
+            activity.end()

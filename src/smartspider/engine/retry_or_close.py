@@ -61,6 +61,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.RobotsDisallowed: Reaction("skipped", code="robots"),
     errors.NotReadable: Reaction("broken"),
     errors.PatternTimeout: Reaction("broken"),
+    errors.Unreadable: Reaction("broken"),
     errors.FetchFailed: Reaction("dead"),
 }
 """Every kind of failed fetch and its consequence."""

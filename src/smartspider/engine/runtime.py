@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 import resource
+import signal
 import time
 from pathlib import Path
 
@@ -57,6 +58,7 @@ class LocalBus:
 
 _STATM = Path("/proc/self/statm")
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+_PR_SET_PDEATHSIG = 1
 
 
 def tune_process() -> None:
@@ -73,6 +75,15 @@ def tune_process() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends, however that ends.
+
+    A process that does not respond would not see that its standard input closes. Linux only.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def resident_bytes() -> int:

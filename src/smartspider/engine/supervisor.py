@@ -29,7 +29,8 @@ class Supervisor:
     """Keeps `count` processes alive until each exits with code 0.
 
     A crawl gives up when one dies repeatedly at its start; a server (`is_lasting`) continues with pauses.
-    With `is_elastic` processes are added and released, and it also runs without any.
+    With `is_elastic` processes are added and released, and it also runs without any. A process for which
+    `is_replaced` returns True was ended on purpose, and another one takes its place at once.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class Supervisor:
         *,
         is_lasting: bool = False,
         is_elastic: bool = False,
+        is_replaced: Callable[[int], bool] = lambda _number: False,
         first_pause_s: float = FIRST_PAUSE_S,
     ) -> None:
+        self._is_replaced = is_replaced
         self._first_pause_s = first_pause_s
         self._is_lasting = is_lasting
         self._is_elastic = is_elastic
@@ -102,13 +105,11 @@ class Supervisor:
             if number in self._released:
                 del self._processes[number]
                 return
-            if code == STORE_UNAVAILABLE and not (self._is_lasting and self._has_settled()):
-                raise StoreUnavailable(
-                    f"worker {number} cannot use the store; committed data is safe",
-                    hint="fix the error above and run the same command again",
-                )
+            self._check_store(number, code)
             if self._stopping.is_set():
                 return
+            if self._is_replaced(number):
+                continue
             self._on_end(number, code)
             if code == 0:
                 return
@@ -122,6 +123,14 @@ class Supervisor:
                     f"worker {number} died {early_deaths} times in a row right after its start (code {code})",
                     hint="check the logs in the data folder, and run `smartspider doctor`",
                 )
+
+    def _check_store(self, number: int, code: int) -> None:
+        """Raise `StoreUnavailable` if the process ended for a reason that others would meet too."""
+        if code == STORE_UNAVAILABLE and not (self._is_lasting and self._has_settled()):
+            raise StoreUnavailable(
+                f"worker {number} cannot use the store; committed data is safe",
+                hint="fix the error above and run the same command again",
+            )
 
     def _has_settled(self) -> bool:
         return self._clock.monotonic() - self._begun_at >= SETTLED_S

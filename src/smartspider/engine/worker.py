@@ -17,6 +17,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.heartbeat import HealthMeter, Heartbeat, Peers, WorkerProbe
 from smartspider.engine.in_flight import InFlight, JobCache, OpenedJob, OpenJob
+from smartspider.engine.loop_tick import ticking
 from smartspider.engine.outage import OutageRetry
 from smartspider.engine.pacing import AT_ONCE, NEVER
 from smartspider.engine.run_source import RunSource
@@ -84,8 +85,9 @@ class Worker:
         )
         async with self._heartbeat.running(probe):
             try:
-                await self._pump()
-                await self._drain()
+                with ticking(lambda: self._heartbeat.worker_id):
+                    await self._pump()
+                    await self._drain()
             finally:
                 await self._in_flight.cancel_all()
                 await self._jobs.close()

@@ -10,6 +10,7 @@ from smartspider.core.errors import NotReadable, PatternTimeout
 from smartspider.core.pages.extraction import Extraction, Item, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
+from smartspider.core.workers import activity
 from smartspider.extract.fields.columns import FieldColumn, ItemState
 from smartspider.extract.fields.scopes import PageScope, ScopeKind, SearchScope
 from smartspider.extract.links.follows import ExtractedLinks
@@ -112,12 +113,15 @@ def _complete_values(name: str, field: FieldColumn, scope: SearchScope, missing:
         raise slow.at(f"selectors.fields.{name}") from None
     if not field.needs_finish and None not in values:
         return values
+    if field.needs_finish:
+        activity.enter(activity.STEPS)
     for index, value in enumerate(values):
         if value is None or field.needs_finish:
             state = ItemState(scope.document, index)
             values[index] = field.complete(value, name, state)
             if state.missing:
                 missing.setdefault(index, state.missing[0])
+    activity.enter(activity.EXTRACT)
     return values
 
 

@@ -15,6 +15,7 @@ from smartspider.core.logs import LEVELS
 from smartspider.core.rate_limits import RateLimit, parse_rate
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.workers.scaling import ScalingOptions
+from smartspider.core.workers.watch import WatchLimits
 from smartspider.dedup.url_filter import FilterMode
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
@@ -23,6 +24,9 @@ DEDUP_MODES: tuple[FilterMode, ...] = get_args(FilterMode)
 MIN_BODY_BYTES = 1_000
 MAX_BODY_BYTES = 100_000_000
 MAX_WORKERS = 100_000
+MIN_WORKER_MEMORY = 200_000_000
+STALL_S = (1, 50)
+"""Shortest and longest time to read a page: a lease (60 s) is not renewed meanwhile."""
 
 _DURATION = re.compile(r"([0-9]{1,7})([smh]?)", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -100,13 +104,45 @@ def dedup_mode(text: str) -> FilterMode:
 
 def dedup_memory(text: str) -> int:
     """Parse `SMARTSPIDER_DEDUP_MEMORY` to bytes."""
-    found = _MEMORY.fullmatch(text.strip())
-    size = 0 if found is None else int(found[1]) * (10**6 if found[2].upper() == "MB" else 10**9)
+    size = _memory(text)
     if not size:
         raise SettingInvalid(
             f"SMARTSPIDER_DEDUP_MEMORY is {text[:40]!r}", hint="use 1MB or more, such as 256MB or 2GB"
         )
     return size
+
+
+def watch_limits(stall: str | None, memory: str | None) -> WatchLimits:
+    """Parse `SMARTSPIDER_STALL_S` and `SMARTSPIDER_WORKER_MEMORY`; None keeps a default."""
+    usual = WatchLimits()
+    return WatchLimits(
+        usual.stall_s if stall is None else _stall_s(stall),
+        usual.memory if memory is None else _worker_memory(memory),
+    )
+
+
+def _stall_s(text: str) -> float:
+    shortest, longest = STALL_S
+    if not text.isascii() or not text.isdecimal() or not shortest <= int(text[:4]) <= longest:
+        raise SettingInvalid(
+            f"SMARTSPIDER_STALL_S is {text[:40]!r}", hint=f"use seconds from {shortest} to {longest}"
+        )
+    return float(text)
+
+
+def _worker_memory(text: str) -> int:
+    size = _memory(text)
+    if size < MIN_WORKER_MEMORY:
+        raise SettingInvalid(
+            f"SMARTSPIDER_WORKER_MEMORY is {text[:40]!r}", hint="use 200MB or more, such as 500MB or 2GB"
+        )
+    return size
+
+
+def _memory(text: str) -> int:
+    """Return a size such as `256MB` in bytes; 0 if it is none."""
+    found = _MEMORY.fullmatch(text.strip())
+    return 0 if found is None else int(found[1]) * (10**6 if found[2].upper() == "MB" else 10**9)
 
 
 def scaling(horizon: str | None, down_after: str | None, most: str | None) -> ScalingOptions:

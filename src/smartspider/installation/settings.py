@@ -16,6 +16,7 @@ from smartspider.core.errors import SettingInvalid
 from smartspider.core.rate_limits import RateLimit
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.workers.scaling import ScalingOptions
+from smartspider.core.workers.watch import WatchLimits
 from smartspider.dedup.url_filter import FilterMode
 from smartspider.installation import setting_parsers as parse
 from smartspider.installation.retention import Retention, parse_retention
@@ -61,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Maximum size of each kind of URL filter."""
     scaling: ScalingOptions = ScalingOptions()
     """`SCALE_HORIZON`, `SCALE_DOWN_AFTER` and `SCALE_MAX`."""
+    watch: WatchLimits = WatchLimits()
+    """`STALL_S` and `WORKER_MEMORY`: when a worker process is killed."""
     metrics_address: tuple[str, int] | None = None
     """`METRICS_PORT`: host and port that serve metrics without a token."""
     files_folder: str = ""
@@ -106,6 +109,7 @@ _GROUPED = {
     "retention": ("keep_logs", "keep_runs", "keep_events"),
     "mail": ("smtp_url", "mail_from"),
     "scaling": ("scale_horizon", "scale_down_after", "scale_max"),
+    "watch": ("stall_s", "worker_memory"),
     "metrics_address": ("metrics_port",),
     "variables": (),
 }
@@ -136,6 +140,8 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
         fields["mail"] = parse_mail_server(*_group(texts, "mail"))
     if any(name in texts for name in _GROUPED["scaling"]):
         fields["scaling"] = parse.scaling(*_group(texts, "scaling"))
+    if any(name in texts for name in _GROUPED["watch"]):
+        fields["watch"] = parse.watch_limits(*_group(texts, "watch"))
     fields["metrics_address"] = parse.metrics_address(texts.get("metrics_port", ""))
     fields["variables"] = {**_variables(dotenv), **_variables(environment)}
     settings = Settings(**fields)

@@ -13,6 +13,7 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationEvent, NotificationTarget
+from smartspider.core.workers.worker import describe_silent
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.worker_registry import WorkerRegistry
@@ -25,7 +26,6 @@ log = logging.getLogger("smartspider.keeper")
 LOW_BYTES = 1_000_000_000
 LOW_SHARE = 0.02
 LARGEST_WAL = 512_000_000
-SILENT_S = 60.0
 CLOCK_S = 5.0
 
 
@@ -47,9 +47,8 @@ class CheckHealth:
         """Log new and resolved problems."""
         found = {**dict(self._of_disk()), **dict(self._of_clock())}
         for worker in await self._workers.find():
-            silent_s = self._store_now() - worker.seen_at
-            if worker.is_alive and silent_s > SILENT_S:
-                found[f"worker {worker.id}"] = f"{worker.name} has been silent for {silent_s:.0f} s"
+            if worker.is_silent(self._store_now()):
+                found[f"worker {worker.id}"] = describe_silent([worker], self._store_now())
         for name, message in found.items():
             if name not in self.findings:
                 log.warning("health: %s", message)

@@ -43,6 +43,7 @@ DESCRIPTIONS = {
     "smartspider_hosts_abandoned_total": "Times that all remaining requests of a host were given up",
     "smartspider_leases_returned_total": "Leases reclaimed from dead or unresponsive workers",
     REFUSED: "Rejected calls from workers with expired leases and from former leaders, by kind",
+    "smartspider_worker_kills_total": "Worker processes killed by their supervisor, by cause",
     "smartspider_guards_tripped_total": "Number of times a guard paused or stopped a run",
     "smartspider_runs": "Live runs, by state",
     "smartspider_requests_open": "Open requests of live runs, by state of the run",

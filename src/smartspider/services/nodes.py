@@ -13,7 +13,15 @@ from smartspider.core.workers.scaling import ScalingDecision
 from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
-from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingRunView, ScalingView, WorkerView
+from smartspider.views.nodes import (
+    Drained,
+    NodeTuned,
+    NodeView,
+    ScalingRunView,
+    ScalingView,
+    WorkerState,
+    WorkerView,
+)
 
 MAX_SLOTS = 10_000
 LIST_HINT = "list machines and workers with `smartspider node list`"
@@ -22,10 +30,11 @@ NO_DECISION = "no keeper has decided yet; start one with `smartspider keeper`"
 
 async def list_nodes(installation: Installation) -> list[NodeView]:
     """List all machines by name, including this one if it has no worker."""
-    found = await installation.workers.find()
+    found, now = await installation.workers.find(), installation.leadership.now()
     own = platform.node()
     names = sorted({own, *(_node(one) for one in found)})
-    return [_view(name, [one for one in found if _node(one) == name], is_own=name == own) for name in names]
+    by_name = {name: [one for one in found if _node(one) == name] for name in names}
+    return [_view(name, workers, now, is_own=name == own) for name, workers in by_name.items()]
 
 
 async def drain(
@@ -80,7 +89,7 @@ def _node(worker: WorkerRecord) -> str:
     return worker.node or platform.node()
 
 
-def _view(name: str, workers: Sequence[WorkerRecord], *, is_own: bool) -> NodeView:
+def _view(name: str, workers: Sequence[WorkerRecord], now: float, *, is_own: bool) -> NodeView:
     slots, used = sum(one.slots for one in workers), sum(_used(one) for one in workers)
     return NodeView(
         node=name,
@@ -91,7 +100,7 @@ def _view(name: str, workers: Sequence[WorkerRecord], *, is_own: bool) -> NodeVi
         memory_bytes=sum(one.memory for one in workers),
         load=[round(each, 2) for each in os.getloadavg()] if is_own else _load(workers),
         cpus=os.cpu_count() if is_own else max((one.cpus for one in workers), default=0) or None,
-        workers=[_worker(one) for one in workers],
+        workers=[_worker(one, now) for one in workers],
     )
 
 
@@ -106,14 +115,22 @@ def _load(workers: Sequence[WorkerRecord]) -> list[float] | None:
     return [round(max(reporting, key=lambda one: one.seen_at).health.load, 2)] if reporting else None
 
 
-def _worker(one: WorkerRecord) -> WorkerView:
+def _state(one: WorkerRecord, now: float) -> WorkerState:
+    if not one.is_alive:
+        return "dead"
+    if one.is_silent(now):
+        return "silent"
+    return "draining" if one.is_draining else "alive"
+
+
+def _worker(one: WorkerRecord, now: float) -> WorkerView:
     return WorkerView(
         id=str(one.id),
         name=one.name,
         node=_node(one),
         pid=one.pid,
         version=one.version,
-        state="dead" if not one.is_alive else "draining" if one.is_draining else "alive",
+        state=_state(one, now),
         slots=one.slots,
         used=_used(one),
         free=one.slots - _used(one),

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailable
+from smartspider.core.workers.worker import describe_silent
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.blockers import DISK_FULL, NO_WORKER, missing_leader, public_reason
 from smartspider.views.health import CheckView, ReadyView
@@ -57,11 +58,15 @@ async def _store(installation: Installation) -> str:
 
 
 async def _workers(installation: Installation) -> str:
-    found = await installation.workers.find()
+    found, now = await installation.workers.find(), installation.leadership.now()
     alive = [one for one in found if one.is_alive and not one.is_draining]
+    silent = [one for one in alive if one.is_silent(now)]
     if not alive:
         raise SmartSpiderError(NO_WORKER)
-    return f"{len(alive)} alive"
+    if len(silent) == len(alive):
+        raise SmartSpiderError(f"no worker responds: {describe_silent(silent, now)}")
+    others = f"; {describe_silent(silent, now)}" if silent else ""
+    return f"{len(alive) - len(silent)} alive{others}"
 
 
 async def _keeper(installation: Installation) -> str:

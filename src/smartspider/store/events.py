@@ -15,6 +15,7 @@ from smartspider.core.events import (
     HostAbandoned,
     HostHeld,
     RunEvent,
+    WorkerKilled,
 )
 from smartspider.core.runs.run import FINISHED, Counters, RunState
 from smartspider.store import statements
@@ -23,8 +24,8 @@ from smartspider.views.runs import counted
 
 SQL = statements.load("events.sql", __package__)
 
-PUBLISHED = (HostHeld, HostAbandoned, GuardTripped)
-"""Events of a settle that are published at once."""
+PUBLISHED = (HostHeld, HostAbandoned, GuardTripped, WorkerKilled)
+"""Events that are published at once."""
 
 _encode = msgspec.json.Encoder().encode
 

@@ -51,8 +51,8 @@ class FrontierUpdates(Protocol):
     def end(self, lease: Lease) -> None:
         """End a lease whose row is closed, whichever worker holds it now."""
 
-    def postpone(self, lease: Lease, due_at: float) -> None:
-        """End a lease that is held, and queue its row again at `due_at`."""
+    def postpone(self, lease: Lease, due_at: float, *, is_alone: bool = False) -> None:
+        """End a lease that is held, and queue its row again at `due_at`, to be leased alone if `is_alone`."""
 
     def release(self, lease: Lease, now: float) -> None:
         """End a lease if it is still the current one, and queue its row again if it is open."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from smartspider.core.frontier.updates import OpenRequest
 from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database
@@ -29,6 +30,13 @@ def request_of(  # noqa: PLR0917 - the columns of a row, in the order of the sta
 
 
 SQL = statements.load("requests.sql", __package__)
+
+
+async def find_open_request(database: Database, url_id: int) -> OpenRequest | None:
+    """Return the request of an open row; None if the row is closed or was deleted."""
+    for attempts, returns, visit, *request in await database.fetch(SQL.open_request, (url_id,)):
+        return OpenRequest(request_of(*request), attempts, returns, visit)
+    return None
 
 
 class SqlStoredUrls:

@@ -24,6 +24,7 @@ BYTES = "smartspider_fetched_bytes_total"
 HOLDS = "smartspider_host_holds_total"
 ABANDONED = "smartspider_hosts_abandoned_total"
 RETURNED = "smartspider_leases_returned_total"
+KILLS = "smartspider_worker_kills_total"
 GUARDS = "smartspider_guards_tripped_total"
 CLEANED = "smartspider_values_cleaned_total"
 KNOWN = "smartspider_known_urls_total"
@@ -47,7 +48,7 @@ class EventCounter:
         self._add = add
         self._counts: Counter[MetricKey] = Counter()
 
-    def __call__(self, event: Event) -> None:  # noqa: C901 - one case for each event that is counted
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each event that is counted
         """Count an event."""
         match event:
             case events.PageClosed():
@@ -65,6 +66,8 @@ class EventCounter:
                 self._count(ABANDONED)
             case events.LeasesReturned(count=count):
                 self._count(RETURNED, count)
+            case events.WorkerKilled(cause=cause):
+                self._count(KILLS, cause=cause)
             case events.GuardTripped():
                 self._count(GUARDS)
             case events.UrlsLeftOut(code=code, count=count):

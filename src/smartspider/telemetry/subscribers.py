@@ -175,6 +175,12 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line pe
             return f"abandoned {host} with {_many(count, 'request')}{_because(reason)}"
         case events.LeasesReturned(count=count, worker=worker):
             return f"{_many(count, 'request')} returned to the queue: {worker} is dead or unresponsive"
+        case events.WorkerKilled(worker=worker, reason=reason, url=url):
+            page = f" while it read {url}" if url else ""
+            return f"{worker} was killed{page}{_because(reason)}"
+        case events.WorkerDrained(worker=worker, reason=reason, url=url):
+            page = f" while it reads {url}" if url else ""
+            return f"{worker} is drained{page}: it {reason}"
         case events.GuardTripped(reason=reason):
             return f"a guard was triggered{_because(reason)}"
         case events.StoreLost(reason=reason):

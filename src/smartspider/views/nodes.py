@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+WorkerState = Literal["alive", "silent", "draining", "dead"]
+
 
 class WorkerView(msgspec.Struct, frozen=True):
     """A worker process."""
@@ -15,7 +17,8 @@ class WorkerView(msgspec.Struct, frozen=True):
     node: str
     pid: int
     version: str
-    state: Literal["alive", "draining", "dead"]
+    state: WorkerState
+    """silent: its process lives, but does not respond."""
     slots: int
     used: int
     """Requests in flight."""

@@ -17,9 +17,13 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.settings import build_redactor
 from smartspider.wiring.crawl_log import CrawlLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
+from smartspider.wiring.processes.losses import Supervision
+from smartspider.wiring.processes.watcher import Watcher
 from smartspider.wiring.processes.worker_process import run_command
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
+STOP_TIMEOUT_S = 15.0
+"""Time for workers to stop before they are killed; a worker needs up to eight seconds."""
 POLL_S = 0.1
 """Interval of the check whether the workers of a killed crawl have released a stopping run."""
 
@@ -94,8 +98,8 @@ async def _crawl_in_process(log: CrawlLog, run: Run, plan: Plan, on_ready: OnRea
 
 async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready: OnReady) -> Run:
     folder = log.folder
-    async with _processes(log, workers) as supervisor:
-        on_ready(supervisor.stop)
+    async with _processes(log, workers) as (supervisor, stop):
+        on_ready(stop)
         try:
             await supervisor.run()
         except StoreUnavailable:
@@ -105,29 +109,26 @@ async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready:
 
 
 @asynccontextmanager
-async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[Supervisor]:
-    """Supervise worker processes. Only this process holds the other end of their standard input, so they
-    exit when it ends.
-    """
-    started: list[Process] = []
+async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[tuple[Supervisor, Callable[[], None]]]:
+    """Supervise and watch worker processes; none outlives the block."""
+    watcher = Watcher(Supervision(log.folder.path, log.folder.settings), _print_line)
 
     async def spawn(number: int) -> Process:
-        process = await asyncio.create_subprocess_exec(
-            *run_command(log, number),
-            stdin=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches only this process, which then stops them
-        )
-        started.append(process)
-        return process
+        return await watcher.spawn(number, f"worker {number}", run_command(log, number))
 
     def on_end(number: int, code: int) -> None:
         if code:
-            sys.stderr.write(f"worker {number} died (code {code}); starting another one\n")
+            _print_line(f"worker {number} died (code {code}); starting another one")
 
-    try:
-        yield Supervisor(spawn, workers, log.folder.clock, on_end)
-    finally:
-        for process in started:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+    supervisor = Supervisor(spawn, workers, log.folder.clock, on_end, is_replaced=watcher.is_replaced)
+
+    def stop() -> None:
+        supervisor.stop()
+        watcher.stop(STOP_TIMEOUT_S)
+
+    async with watcher.watching():
+        yield supervisor, stop
+
+
+def _print_line(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

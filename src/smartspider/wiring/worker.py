@@ -112,9 +112,8 @@ class JobFactory(msgspec.Struct, frozen=True):
                 )
                 reader = self._reader(run, plan, compiled, links)
                 redact = str if self.redactor is None else self.redactor.text
-                processor = Processor(
-                    plan, fetcher, ReadTimeout(reader), self._permit_for, clock, redact=redact
-                )
+                bounded = ReadTimeout(reader, settings.watch.stall_s)
+                processor = Processor(plan, fetcher, bounded, self._permit_for, clock, redact=redact)
                 yield Job(plan, processor, links)
 
     @contextmanager

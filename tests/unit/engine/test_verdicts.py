@@ -36,6 +36,7 @@ ENDING = {
     errors.RobotsDisallowed: "skipped",
     errors.NotReadable: "broken",
     errors.PatternTimeout: "broken",
+    errors.Unreadable: "broken",
     errors.FetchFailed: "dead",
 }
 REJECTED = RejectedItem("why", {})

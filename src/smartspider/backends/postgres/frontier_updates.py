@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from smartspider.core.frontier.lease import FencingToken, Lease
 from smartspider.core.frontier.updates import FrontierUpdate, HostRow, QueuePosition
 from smartspider.store import statements
@@ -11,6 +13,22 @@ from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import QueueEntry
 
 SQL = statements.load("sql/frontier.sql", __package__)
+
+
+class _Postponed(msgspec.Struct, frozen=True):
+    """A lease that ends, and when its row is queued again."""
+
+    lease: Lease
+    due_at: float
+    is_alone: bool
+
+    @property
+    def position(self) -> QueuePosition:
+        """The position of the row in the queue."""
+        request = self.lease.request
+        return QueuePosition(
+            self.lease.url_id, request.host, -request.priority, self.due_at, is_alone=self.is_alone
+        )
 
 
 class CollectedUpdates:
@@ -27,7 +45,7 @@ class CollectedUpdates:
         self.held = None
         self._offered: list[tuple[QueueEntry, bool]] = []
         self._lanes: set[tuple[int, int]] = set()
-        self._postponed: dict[int, tuple[Lease, float]] = {}
+        self._postponed: dict[int, _Postponed] = {}
         self._released: list[Lease] = []
         self._ended: list[Lease] = []
         self._gates: set[int] = set()
@@ -51,16 +69,16 @@ class CollectedUpdates:
 
     def ending(self, run_id: int) -> int:
         """Return the leases that the frontier ends after the commit."""
-        ending = (*self._ended, *self._released, *(lease for lease, _ in self._postponed.values()))
+        ending = (*self._ended, *self._released, *(one.lease for one in self._postponed.values()))
         return sum(lease.run_id == run_id for lease in ending)
 
     def end(self, lease: Lease) -> None:
         """End a lease whose row is closed."""
         self._ended.append(lease)
 
-    def postpone(self, lease: Lease, due_at: float) -> None:
+    def postpone(self, lease: Lease, due_at: float, *, is_alone: bool = False) -> None:
         """Queue the row again later. The store keeps the time, for a frontier that loses its data."""
-        self._postponed[lease.url_id] = (lease, due_at)
+        self._postponed[lease.url_id] = _Postponed(lease, due_at, is_alone)
 
     def release(self, lease: Lease, now: float) -> None:
         """Queue the row again; the next lease checks whether it is open."""
@@ -71,7 +89,7 @@ class CollectedUpdates:
         """End a postponed lease. A queued row is checked by its next lease."""
         del run_id
         if (postponed := self._postponed.pop(url_id, None)) is not None:
-            self._ended.append(postponed[0])
+            self._ended.append(postponed.lease)
 
     def forget_host(self, run_id: int, host_id: int, url_ids: Sequence[int]) -> None:
         """End postponed leases of the rows."""
@@ -112,7 +130,7 @@ class CollectedUpdates:
         """Store what a frontier that loses its data must be sent again. Last statement of a transaction."""
         self._connection.executemany(SQL.add_lane, sorted(self._lanes))
         self._connection.executemany(
-            SQL.postpone, [(due_at, url_id) for url_id, (_, due_at) in sorted(self._postponed.items())]
+            SQL.postpone, [(one.due_at, url_id) for url_id, one in sorted(self._postponed.items())]
         )
 
     def collected(self) -> FrontierUpdate:
@@ -128,10 +146,7 @@ class CollectedUpdates:
                 )
                 for entry, is_alone in self._offered
             ],
-            postponed=[
-                (lease, QueuePosition(lease.url_id, lease.request.host, -lease.request.priority, due_at))
-                for lease, due_at in self._postponed.values()
-            ],
+            postponed=[(one.lease, one.position) for one in self._postponed.values()],
             released=self._released,
             ended=self._ended,
         )

@@ -19,6 +19,7 @@ from smartspider.backends.sqlite import move_marker
 from smartspider.backends.sqlite.file_watch import FileWatch
 from smartspider.backends.sqlite.frontier_updates import SqliteFrontierUpdates
 from smartspider.core.errors import StoreFull, StoreUnavailable
+from smartspider.core.workers import activity
 from smartspider.interfaces.clock import Clock
 from smartspider.store import statements
 from smartspider.store.database import Connection, HostIdCache, Row, one, rows
@@ -107,7 +108,11 @@ class SqliteDatabase:
         self._watch.check()
         with translated(self.folder):
             await self._begin()
-            return self._finish(self._timed(work))
+            activity.enter(activity.STORE)
+            try:
+                return self._finish(self._timed(work))
+            finally:
+                activity.end()
 
     async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
         """Run `work` like `write`: a file has one writer at a time."""

@@ -59,6 +59,8 @@ class SqliteFrontier:
         await self._db.write(work)
         if (lock := self._locks.pop(worker_id, None)) is not None:
             lock.release(remove=True)
+        else:  # a supervisor deregisters a worker that it kills
+            worker_lock(self._db.folder, worker_id).unlink(missing_ok=True)
 
     async def offer(self, run_id: int, url_ids: Sequence[int]) -> int:
         """Queue open rows of a run unless they are live."""

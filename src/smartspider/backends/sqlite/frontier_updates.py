@@ -44,10 +44,10 @@ class SqliteFrontierUpdates:
         if dropped != [(lease.token.counter,)]:
             self.forget(lease.run_id, lease.url_id)
 
-    def postpone(self, lease: Lease, due_at: float) -> None:
+    def postpone(self, lease: Lease, due_at: float, *, is_alone: bool = False) -> None:
         """End a lease and queue its row again later."""
         rows(self._connection, SQL.drop_lease, (lease.url_id,))
-        self._connection.execute(SQL.put_later, (lease.url_id, lease.run_id, due_at, 0))
+        self._connection.execute(SQL.put_later, (lease.url_id, lease.run_id, due_at, int(is_alone)))
 
     def release(self, lease: Lease, now: float) -> None:
         """Queue the row again, if the lease is still the current one and the row is open."""

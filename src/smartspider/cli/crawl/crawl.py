@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.program import is_program
 from smartspider.cli.results.options import (
     check_stdout_free,
     file_options,
@@ -92,6 +93,7 @@ def crawl(
         output_options=output_options(file_settings),
         only_changes=only_changes,
         as_json=as_json,
+        is_guarded=is_program(),
     )
     if is_url(target):
         from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url

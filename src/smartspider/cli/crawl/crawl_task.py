@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -43,7 +44,9 @@ from smartspider.taskfile.model.task import Task
 from smartspider.wiring import fault_injection
 from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.opening import check_folder_not_moved, open_folder
+from smartspider.wiring.processes.guard import Restart, guarded
 from smartspider.wiring.processes.lifecycle import run_loop
+from smartspider.wiring.processes.losses import Supervision
 
 
 class CrawlOptions(msgspec.Struct, frozen=True):
@@ -56,6 +59,8 @@ class CrawlOptions(msgspec.Struct, frozen=True):
     output_options: OutputOptions = PLAIN
     only_changes: bool = False
     as_json: bool = False
+    is_guarded: bool = False
+    """Crawl in a child process, and resume the run in another one if a page makes that unresponsive."""
 
 
 def crawl_task(task: Task, options: CrawlOptions) -> int:
@@ -77,11 +82,16 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
         print_message(f"note: {caution.path}: {caution.message}")
     path = folder_of(options.data, plan.name)
     check_folder_not_moved(path)
+    restart = None
+    if options.is_guarded and options.workers == 1:
+        restart = guarded(Supervision(path, settings), "the worker", print_message)
+    if restart is not None:
+        options = msgspec.structs.replace(options, fresh=False)
     with open_folder(path, cli_actor(), settings) as folder:
-        return run_loop(_crawl(folder, plan, options))
+        return run_loop(_crawl(folder, plan, options, restart))
 
 
-async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
+async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart: Restart | None) -> int:
     _cancel_on_signals()
     await read_secrets(folder.secrets, plan)  # a missing one is reported before a run is created
     with ExitStack() as locks:
@@ -89,16 +99,21 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
         pending = runs_with_pending_output(folder.path) if options.outputs else ()
         with shown_stages() as show:
             show(f"storing {count(len(plan.entries), 'entry URL')}")
-            run, is_resumed = await choose_run(
-                folder.store, plan, fresh=options.fresh, pending_output=pending, actor=folder.actor
-            )
+            if restart is not None and restart.run_id:
+                run, is_resumed = await folder.store.get_run(restart.run_id), True
+            else:
+                run, is_resumed = await choose_run(
+                    folder.store, plan, fresh=options.fresh, pending_output=pending, actor=folder.actor
+                )
         locks.enter_context(run_lock(folder.path, run.id))
-        print_message(report.start_line(run, folder.path, is_resumed=is_resumed))
-        for override in plan.overrides:
-            print_message(f"note: {override}")
-        started = folder.clock.monotonic()
+        started = folder.clock.monotonic() if restart is None else restart.started_at
+        is_stopping = restart is not None and restart.is_stopping
+        if restart is None:
+            print_message(report.start_line(run, folder.path, is_resumed=is_resumed))
+            for override in plan.overrides:
+                print_message(f"note: {override}")
         with pending_output(folder.path, run.id) if options.outputs else nullcontext():
-            run = await _crawl_run(folder, run, plan, options)
+            run = await _crawl_run(folder, run, plan, options, is_stopping=is_stopping)
             duration_s = folder.clock.monotonic() - started
             written = await _write_rows(folder, run, plan, options)
         politeness = await report.politeness_lines(folder.store, run, plan)
@@ -118,8 +133,10 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions) -> int:
     return code_of_run(run)
 
 
-async def _crawl_run(folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions) -> Run:
-    """Crawl a run until it ends or the user interrupts it, and return it."""
+async def _crawl_run(
+    folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions, *, is_stopping: bool
+) -> Run:
+    """Crawl a run until it ends or the user interrupts it (`is_stopping`: has done so), and return it."""
     try:
         async with ProgressDisplay(folder.store, run.id, folder.clock):
             return await crawl_run(
@@ -127,7 +144,7 @@ async def _crawl_run(folder: DataFolder, run: Run, plan: Plan, options: CrawlOpt
                 run,
                 plan,
                 workers=options.workers,
-                on_ready=_stop_on_signals,
+                on_ready=partial(_stop_on_signals, is_stopping=is_stopping),
                 shown_level=printed_log_level(),
             )
     except asyncio.CancelledError:
@@ -172,8 +189,10 @@ def _cancel_on_signals() -> Callable[[], object]:
     return main.cancel
 
 
-def _stop_on_signals(stop: Callable[[], None]) -> None:
-    """Finish the requests in flight on the first Ctrl-C; exit at once on the second."""
+def _stop_on_signals(stop: Callable[[], None], *, is_stopping: bool) -> None:
+    """Finish the requests in flight on the first Ctrl-C; exit at once on the second. With `is_stopping` the
+    first one was received before.
+    """
     cancel = _cancel_on_signals()
 
     def on_signal() -> None:
@@ -182,6 +201,8 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
         stop()
 
     _on_signals(on_signal)
+    if is_stopping:
+        stop()
 
 
 def _on_signals(act: Callable[[], object]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smartspider.cli.program import is_program
 from smartspider.cli.server.startup import (
     FIRST_TOKEN,
     WorkerRangeType,
@@ -20,6 +21,7 @@ from smartspider.cli.terminal.output import json_option, print_message
 
 if TYPE_CHECKING:
     from smartspider.core.workers.worker import WorkerRange
+    from smartspider.wiring.processes.guard import Restart
 
 DRAIN_S = 60.0
 """Time a worker gets to finish its requests in flight on shutdown; longer than any request timeout."""
@@ -107,13 +109,26 @@ def worker(concurrency: int, processes: WorkerRange | None, data: Path | None, *
     what = "a worker" if processes is None else f"workers ({processes} processes)"
     text = f"{what} for {_display_name(path)}, at most {concurrency} requests in flight; press Ctrl-C to stop"
     announce(values | _process_counts(processes), text, as_json=as_json)
-    run_loop(warn_missing(path))
     if processes is not None:
+        run_loop(warn_missing(path))
         run_loop(_supervise(path, processes, concurrency))
         return
     tune_process()
+    restart = _guarded(path) if is_program() else None
+    if restart is None:
+        run_loop(warn_missing(path))
+    elif restart.is_stopping:
+        return
     options = FleetWorkerOptions(path, number, concurrency, with_parent=False, drain_s=DRAIN_S)
     run_loop(run_fleet_worker(options))
+
+
+def _guarded(path: Path) -> Restart | None:
+    from smartspider.installation.settings import read_settings
+    from smartspider.wiring.processes.guard import guarded
+    from smartspider.wiring.processes.losses import Supervision
+
+    return guarded(Supervision(path, read_settings()), "the worker", print_message, drains=True)
 
 
 def _process_counts(processes: WorkerRange | None) -> dict[str, object]:
@@ -125,14 +140,17 @@ def _process_counts(processes: WorkerRange | None) -> dict[str, object]:
 
 async def _supervise(path: Path, processes: WorkerRange, slots: int) -> None:
     """Run worker processes until all have exited."""
+    from smartspider.installation.settings import read_settings
     from smartspider.wiring.processes.driver import driving
     from smartspider.wiring.processes.lifecycle import stop_on_signals
+    from smartspider.wiring.processes.losses import Supervision
     from smartspider.wiring.processes.process_group import (
         ProcessGroup,
         child_environment,
         elastic_workers,
         worker_specs,
     )
+    from smartspider.wiring.processes.watcher import Watcher
 
     def on_end(name: str, code: int) -> None:
         if code == 0:
@@ -145,7 +163,10 @@ async def _supervise(path: Path, processes: WorkerRange, slots: int) -> None:
         elastic = elastic_workers(path, processes, slots=slots, drain_s=DRAIN_S)
     else:
         specs = worker_specs(path, count=processes.minimum, slots=slots, drain_s=DRAIN_S)
-    group = ProcessGroup(specs, child_environment(), on_end, elastic=elastic, stop_timeout_s=STOP_TIMEOUT_S)
+    watcher = Watcher(Supervision(path, read_settings()), print_message)
+    group = ProcessGroup(
+        specs, child_environment(), on_end, watcher, elastic=elastic, stop_timeout_s=STOP_TIMEOUT_S
+    )
     stop_on_signals(group.stop, with_parent=False)
     async with driving(path, group, print_message):
         await group.run()

@@ -109,9 +109,12 @@ async def _run_server(
     """Start all processes, print the addresses once the API responds, and wait until all have exited."""
     import asyncio
 
+    from smartspider.installation.settings import read_settings
     from smartspider.wiring.processes.driver import driving
     from smartspider.wiring.processes.lifecycle import stop_on_signals
+    from smartspider.wiring.processes.losses import Supervision
     from smartspider.wiring.processes.process_group import ProcessGroup, child_environment
+    from smartspider.wiring.processes.watcher import Watcher
 
     addresses = {
         "url": server_url(listener),
@@ -124,6 +127,7 @@ async def _run_server(
         specs,
         child_environment(shop),
         lambda *end: print_message(_end_message(*end)),
+        Watcher(Supervision(path, read_settings()), print_message),
         elastic=elastic,
         shows_logs=shows_logs,
     )

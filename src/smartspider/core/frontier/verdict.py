@@ -84,6 +84,8 @@ class RetryLater(msgspec.Struct, frozen=True):
     reason: str
     status: int | None = None
     counts: bool = True
+    is_alone: bool = False
+    """The request is a suspect from now on: the next worker holds no other lease."""
 
 
 Verdict = Close | RetryLater

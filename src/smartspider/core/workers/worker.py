@@ -8,6 +8,10 @@ import msgspec
 
 from smartspider.core.runs.run import HTTP_ONLY
 
+SILENT_S = 12.0
+"""Time without a heartbeat after which a worker counts as silent; an idle one writes every five seconds."""
+SILENT_NAMED = 3
+
 
 class WorkerRegistration(msgspec.Struct, frozen=True):
     """The properties a worker registers when it joins."""
@@ -64,6 +68,18 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     is_elastic: bool = False
     health: WorkerHealth = WorkerHealth()
     capabilities: frozenset[str] = HTTP_ONLY
+
+    def is_silent(self, now: float) -> bool:
+        """Return whether its process lives, but its event loop does not move: it sends no heartbeats."""
+        return self.is_alive and self.seen_at > 0.0 and now - self.seen_at > SILENT_S
+
+
+def describe_silent(workers: Sequence[WorkerRecord], now: float) -> str:
+    """Name silent workers, at most a few, and how long the first has been silent."""
+    names = ", ".join(one.name for one in workers[:SILENT_NAMED])
+    more = f" and {len(workers) - SILENT_NAMED} more" if len(workers) > SILENT_NAMED else ""
+    longest_s = now - min(one.seen_at for one in workers)
+    return f"{names}{more} silent for {longest_s:.0f} s"
 
 
 class WorkerRange(msgspec.Struct, frozen=True):

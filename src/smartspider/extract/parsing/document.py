@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
+from smartspider.core.workers import activity
 from smartspider.extract.parsing.decoding import decode_html, decode_json, decode_text, is_xml_page
 from smartspider.extract.parsing.json_parser import InvalidJson, read_json
 
@@ -95,7 +96,9 @@ class Document:
         root = self._root
         if root is None:
             html = self._html()
+            activity.enter(activity.PARSE)
             root = self._root = LexborHTMLParser(html).root
+            activity.enter(activity.EXTRACT)
             if root is None:
                 raise NotReadable("the parser returned no document")
             while (before := root.prev) is not None:
@@ -111,10 +114,12 @@ class Document:
             from smartspider.extract.parsing.lxml_tree import parse_html, parse_xml
 
             html = self._html()
+            activity.enter(activity.PARSE)
             if self.is_xml:
                 tree, self.prefixes = parse_xml(html)
             else:
                 tree = parse_html(html)
+            activity.enter(activity.EXTRACT)
             self._tree = tree
         return tree
 

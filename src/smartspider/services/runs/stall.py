@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, Run
-from smartspider.core.workers.worker import WorkerRecord
+from smartspider.core.workers.worker import WorkerRecord, describe_silent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import VARIABLE
 from smartspider.services.runs import closed_gates
@@ -20,8 +20,6 @@ from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import FailingHost, RunActivity
 from smartspider.views.runs import Cause, StallView
 
-SILENT_S = 45.0
-"""A live worker without a heartbeat for this long is stuck."""
 FRESH_S = 10.0
 """A run resumed this recently is not stalled yet."""
 MAX_GATES = 200
@@ -155,12 +153,14 @@ def _busy(workers: Sequence[WorkerRecord]) -> list[Cause]:
 
 
 def _silent(workers: Sequence[WorkerRecord], now: float) -> list[Cause]:
-    silent = [worker for worker in workers if worker.seen_at and now - worker.seen_at > SILENT_S]
+    silent = [worker for worker in workers if worker.is_silent(now)]
     if len(silent) < len(workers):
         return []
-    longest = now - min(worker.seen_at for worker in silent)
-    what = f"all workers are silent, one for {longest:.0f} s"
-    return [Cause("workers_silent", what, "check whether the machine is overloaded, and restart the workers")]
+    what = f"no worker responds: {describe_silent(silent, now)}"
+    advice = (
+        "wait: a worker that a page holds up is killed after SMARTSPIDER_STALL_S; else restart the workers"
+    )
+    return [Cause("workers_silent", what, advice)]
 
 
 def _no_slots(workers: Sequence[WorkerRecord]) -> list[Cause]:

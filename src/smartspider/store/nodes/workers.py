@@ -17,7 +17,7 @@ from smartspider.store.nodes.leadership import check
 
 SQL = statements.load("workers.sql", __package__)
 
-WRITE_EVERY_S = 15.0
+WRITE_EVERY_S = 5.0
 """A heartbeat without changes is written this often, so that an idle worker hardly writes."""
 NEW_CPU_S = 0.1
 NEW_MEMORY = 16 << 20

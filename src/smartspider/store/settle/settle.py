@@ -17,6 +17,7 @@ from smartspider.core.runs.run import ACCEPTS_PAGES
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.store import statements
 from smartspider.store.database import Connection, RowCursor
+from smartspider.store.frontier_updates import SUSPECT_AFTER
 from smartspider.store.settle import children
 from smartspider.store.settle.attempts import FailedAttempts, closed_event, record_sends, replaces
 from smartspider.store.settle.children import ChildRows, KnownRows
@@ -321,7 +322,9 @@ class RunSettlement:
         if self._states[lease.url_id] != "open":
             frontier.end(lease)
             return
-        frontier.postpone(lease, self._now + verdict.delay_s)
+        frontier.postpone(lease, self._now + verdict.delay_s, is_alone=verdict.is_alone)
+        if verdict.is_alone:
+            self._connection.execute(SQL.suspect, (SUSPECT_AFTER, lease.url_id, SUSPECT_AFTER))
         if self._attempts[lease.url_id] > lease.attempts:  # it was committed before, and the reply was lost
             self._deltas.late += 1
             return

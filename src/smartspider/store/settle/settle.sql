@@ -103,3 +103,6 @@ UPDATE run SET state = ?, reason = ?, active_s = ?, resumed_at = ? WHERE id = ?
 
 -- host_down: open requests of a host that is abandoned
 SELECT id, is_next_page FROM url WHERE run_id = ? AND state = 'open' AND host_id = ?
+
+-- suspect: lease a request alone from now on
+UPDATE url SET returns = ? WHERE id = ? AND returns < ?

@@ -16,6 +16,7 @@ import msgspec
 from smartspider.core.errors import RequestInvalid, SmartSpiderError, TimedOut
 from smartspider.core.pages.page import Page
 from smartspider.engine.permits import GatePermit
+from smartspider.engine.runtime import die_with_parent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.services.preview.preview import Preview
@@ -133,6 +134,7 @@ def _error(error: SmartSpiderError) -> PreviewError:
 
 def main() -> int:
     """Run the process."""
+    die_with_parent()
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=PreviewRequest)
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     sys.stdout.buffer.write(msgspec.json.encode(run_loop(answer(request)), enc_hook=str))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack
+from smartspider.engine.loop_tick import ticking
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.keeper.duties import TERM_S as SHORT_TERM_S
@@ -27,7 +28,7 @@ from smartspider.wiring import fault_injection
 from smartspider.wiring.dedup import filter_location, open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
+from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
 
 
 def keeper_command(data: Path) -> list[str]:
@@ -63,7 +64,7 @@ async def run_keeper(data: Path, *, with_parent: bool = True, term_s: float | No
         ):
             task = asyncio.create_task(build_keeper(installation, term_s, filters).run())
             stop_on_signals(task.cancel, with_parent=with_parent)
-            with contextlib.suppress(asyncio.CancelledError):
+            with contextlib.suppress(asyncio.CancelledError), ticking():
                 await task
 
 
@@ -76,6 +77,8 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="continue when standard input closes")
     parser.add_argument("--term-s", type=float, default=None, help="seconds a term of leadership lasts")
     args = parser.parse_args()
+    if not args.alone:
+        become_child()
     fault_injection.arm_from_environment()
     return run_process(run_keeper(args.data, with_parent=not args.alone, term_s=args.term_s))
 

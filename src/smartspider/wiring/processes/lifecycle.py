@@ -11,7 +11,9 @@ from contextlib import closing, suppress
 from typing import Any, TypeVar
 
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.engine.runtime import die_with_parent
 from smartspider.engine.supervisor import STORE_UNAVAILABLE
+from smartspider.wiring.processes.sampling import share_inherited
 
 T = TypeVar("T")
 
@@ -25,6 +27,12 @@ def run_process(main: Coroutine[Any, Any, None]) -> int:
             sys.stderr.write(f"{error.message}\n")
         return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
     return 0
+
+
+def become_child() -> None:
+    """Begin the life of a process that a supervisor started: share its activity, and end with the parent."""
+    die_with_parent()
+    share_inherited()
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:

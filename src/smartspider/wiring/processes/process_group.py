@@ -19,6 +19,7 @@ from smartspider.core.workers.worker import WorkerRange
 from smartspider.engine.runtime import SystemClock
 from smartspider.engine.supervisor import Supervisor
 from smartspider.wiring.processes.keeper_process import keeper_command
+from smartspider.wiring.processes.watcher import Watcher
 from smartspider.wiring.processes.worker_process import fleet_command
 
 BACKLOG = 1024
@@ -57,6 +58,7 @@ class ProcessGroup:
         specs: list[ProcessSpec],
         environment: dict[str, str],
         on_end: Callable[[str, int], None],
+        watcher: Watcher,
         *,
         elastic: ElasticWorkers | None = None,
         shows_logs: bool = False,
@@ -75,7 +77,7 @@ class ProcessGroup:
         self._stop_timeout_s = stop_timeout_s
         self._output = None if shows_logs else asyncio.subprocess.DEVNULL
         self._environment = environment
-        self._started: list[Process] = []
+        self._watcher = watcher
         self._supervisor = Supervisor(
             self._spawn,
             len(self._specs),
@@ -83,18 +85,22 @@ class ProcessGroup:
             self._on_end,
             is_lasting=True,
             is_elastic=elastic is not None,
+            is_replaced=watcher.is_replaced,
         )
 
     async def run(self) -> None:
-        """Run until all processes have exited normally."""
-        try:
-            await self._supervisor.run()
-        finally:
-            await self._terminate()
+        """Run until all processes have exited normally; none of them outlives this call."""
+        async with self._watcher.watching():
+            try:
+                await self._supervisor.run()
+            except BaseException:
+                await self._watcher.terminate_all(self._stop_timeout_s)
+                raise
 
     def stop(self) -> None:
-        """Ask all processes to finish their work and exit."""
+        """Ask all processes to finish their work and exit. Those that do not respond are killed."""
         self._supervisor.stop()
+        self._watcher.stop(self._stop_timeout_s)
 
     def resize(self, count: int) -> None:
         """Set the number of elastic workers: start more, or drain the newest ones."""
@@ -118,30 +124,14 @@ class ProcessGroup:
 
     async def _spawn(self, number: int) -> Process:
         spec = self._specs[number]
-        # Only this process holds the other end of their standard input, so they exit when it ends, however
-        # it ends. Ctrl-C reaches this process alone, which then stops them.
-        process = await asyncio.create_subprocess_exec(
-            *spec.command,
-            stdin=asyncio.subprocess.PIPE,
+        return await self._watcher.spawn(
+            number,
+            spec.name,
+            spec.command,
+            environment=self._environment,
+            files=spec.files,
             stdout=asyncio.subprocess.DEVNULL if spec.is_silent else self._output,
-            start_new_session=True,
-            pass_fds=spec.files,
-            env=self._environment,
         )
-        self._started = [one for one in self._started if one.returncode is None] + [process]
-        return process
-
-    async def _terminate(self) -> None:
-        left = [process for process in self._started if process.returncode is None]
-        for process in left:
-            process.terminate()
-        for process in left:
-            try:
-                async with asyncio.timeout(self._stop_timeout_s):
-                    await process.wait()
-            except TimeoutError:
-                process.kill()
-                await process.wait()
 
 
 def listen(host: str, port: int, option: str = "--port") -> socket.socket:

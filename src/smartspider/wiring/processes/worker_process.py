@@ -32,7 +32,7 @@ from smartspider.wiring import fault_injection
 from smartspider.wiring.crawl_log import CrawlLog
 from smartspider.wiring.dedup import open_dedup, open_run_dedup
 from smartspider.wiring.opening import open_folder, open_installation
-from smartspider.wiring.processes.lifecycle import run_process, stop_on_signals
+from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker, run_worker
 
 
@@ -156,6 +156,7 @@ def main() -> int:
     parser.add_argument("--drain-s", type=float, help="seconds to finish requests in flight when stopped")
     parser.add_argument("--driver", type=int, metavar="PID", help="process that scales this worker")
     args = parser.parse_args()
+    become_child()
     fault_injection.arm_from_environment()
     tune_process()
     if args.slots is None:

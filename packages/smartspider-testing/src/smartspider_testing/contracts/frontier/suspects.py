@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from smartspider.core.frontier.lease import Lease
+from smartspider.core.frontier.verdict import RetryLater, Settlement
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider_testing.contracts.actions import (
     HOST,
     begin,
+    closed,
     done,
     failed,
     record,
@@ -126,6 +128,28 @@ class SuspectContract(BackendContract):
         for _ in range(OFTEN):
             leases = await take(backend, worker, run)
             await settle(backend, *(done(lease) for lease in leases))
+        assert (await backend.store.finish(run.id)).state == "completed"
+
+    async def test_a_request_that_cost_its_worker_is_leased_alone_next(self, backend: Backend) -> None:
+        """Frontier 10, rule 7: at once, without an attempt; the requests beside it are leased as before."""
+        run = await begin(backend, "costly", "beside")
+        victim = await backend.frontier.join(WorkerRegistration("victim"))
+        leases = {lease.request.url.rpartition("/")[2]: lease for lease in await take(backend, victim, run)}
+        verdict = RetryLater(0.0, "unreadable: took too long", counts=False, is_alone=True)
+        await settle(backend, Settlement(leases["costly"], verdict))
+        await backend.frontier.leave(victim)
+        costly = await record(backend, run, "costly")
+        assert (costly.state, costly.attempts) == ("open", 0)
+        assert (await record(backend, run, "beside")).returns == 0
+        first, second = [
+            await backend.frontier.join(WorkerRegistration(name)) for name in ("first", "second")
+        ]
+        alone = await take_one(backend, first, run)
+        assert (alone.is_alone, alone.request.url) == (True, leases["costly"].request.url)
+        (beside,) = await take(backend, second, run)
+        assert not beside.is_alone
+        await settle(backend, done(beside), closed(alone, "broken", "unreadable: took too long"))
+        assert await states(backend, run, "costly", "beside") == ["broken", "done"]
         assert (await backend.store.finish(run.id)).state == "completed"
 
     async def test_a_suspect_behind_a_closed_gate_keeps_no_one_waiting(self, backend: Backend) -> None:

@@ -1,0 +1,123 @@
+"""The activity of this process: what its event loop is doing, in memory that its supervisor reads.
+
+A process has one event loop, so it has one record, which this module holds. Code in C may hold the
+interpreter lock for minutes, so the reader is another process: the record is shared memory, and writing it
+costs less than a microsecond.
+"""
+
+from __future__ import annotations
+
+import struct
+from mmap import mmap
+from time import monotonic
+
+import msgspec
+
+from smartspider.core.frontier.lease import Lease
+
+NONE, PARSE, EXTRACT, STEPS, LINKS, STORE = range(6)
+STAGES = ("", "parse", "extract", "steps", "links", "store")
+"""Names of the stages. `store` is a transaction in a data folder; the others but the first belong to a
+request.
+"""
+
+_HEAD = struct.Struct("<dQ")
+_REQUEST = struct.Struct("<dQQQIIBB")
+_REQUEST_AT = _HEAD.size
+_STAGE_AT = _HEAD.size + _REQUEST.size - 1
+SIZE = _HEAD.size + _REQUEST.size
+
+_memory: bytearray | mmap = bytearray(SIZE)
+
+
+class ActivityRecord(msgspec.Struct, frozen=True, gc=False):
+    """The activity of a process as its supervisor reads it."""
+
+    ticked_at: float
+    """When the event loop last ran; 0: it is not to be watched. All times are of the monotonic clock, which
+    the processes of a machine share.
+    """
+    worker_id: int
+    since: float
+    """When reading of the request began."""
+    url_id: int
+    epoch: int
+    counter: int
+    visit: int
+    attempts: int
+    is_alone: bool
+    stage: int
+
+    @property
+    def is_watched(self) -> bool:
+        """Return whether the process has a running event loop."""
+        return self.ticked_at > 0.0
+
+    @property
+    def is_reading(self) -> bool:
+        """Return whether the event loop works on the request."""
+        return self.url_id > 0 and PARSE <= self.stage <= LINKS
+
+    @property
+    def stage_name(self) -> str:
+        """The name of the stage."""
+        return STAGES[self.stage] if self.stage < len(STAGES) else ""
+
+
+def share(memory: mmap | bytearray) -> None:
+    """Write to this memory from now on."""
+    global _memory  # noqa: PLW0603 - one record for the whole process is the point
+    _memory = memory
+
+
+def tick(worker_id: int = 0) -> None:
+    """Record that the event loop runs, and the id of its worker if it has one."""
+    _HEAD.pack_into(_memory, 0, monotonic(), worker_id)
+
+
+def rest() -> None:
+    """Record that there is no event loop to watch."""
+    _HEAD.pack_into(_memory, 0, 0.0, 0)
+
+
+def begin(lease: Lease) -> None:
+    """Record that the event loop reads the answer to a leased request."""
+    token = lease.token
+    _REQUEST.pack_into(
+        _memory,
+        _REQUEST_AT,
+        monotonic(),
+        lease.url_id,
+        token.epoch,
+        token.counter,
+        lease.visit,
+        lease.attempts,
+        lease.is_alone,
+        PARSE,
+    )
+
+
+def enter(stage: int) -> None:
+    """Record the stage of the present work."""
+    _memory[_STAGE_AT] = stage
+
+
+def end() -> None:
+    """Record that the present work is done."""
+    _memory[_STAGE_AT] = NONE
+
+
+def current() -> ActivityRecord:
+    """Return the record of this process."""
+    return decode(_memory)
+
+
+def decode(memory: mmap | bytearray) -> ActivityRecord:
+    """Return the record in a memory."""
+    ticked_at, worker_id = _HEAD.unpack_from(memory)
+    since, url_id, epoch, counter, visit, attempts, is_alone, stage = _REQUEST.unpack_from(
+        memory, _REQUEST_AT
+    )
+    return ActivityRecord(
+        ticked_at, worker_id, since, url_id, epoch, counter, visit, attempts, bool(is_alone), stage
+    )

@@ -1,0 +1,244 @@
+"""Child processes that freeze, and the supervisors that end them; the children are tiny real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smartspider.core.workers.watch import Drain, Kill, WatchLimits
+from smartspider.engine.runtime import SystemClock
+from smartspider.engine.supervisor import Supervisor
+from smartspider.installation.settings import Settings
+from smartspider.wiring.processes.losses import Supervision
+from smartspider.wiring.processes.watcher import Watcher
+
+LIMITS = WatchLimits(stall_s=0.5, grace_s=0.25, stop_s=0.5)
+BEGIN = """
+import signal, sys, time
+from smartspider.core.workers import activity
+from smartspider.wiring.processes.sampling import share_inherited
+share_inherited()
+signal.signal(signal.SIGTERM, lambda *_: None)
+activity.tick(7)
+"""
+FROZEN = f"{BEGIN}\nprint('ready', flush=True)\nsum(range(10**12))"
+"""The loop ran once; since then code in C holds the interpreter lock."""
+DEAF = f"{BEGIN}\nprint('ready', flush=True)\nwhile True: time.sleep(0.01), activity.tick(7)"
+WELL = ""
+
+
+class Told(Supervision, frozen=True):
+    """A supervision that only remembers what it was told."""
+
+    kills: list[Kill] = []
+    is_ending: bool = False
+
+    async def report(self, kill: Kill, worker: str) -> str:
+        self.kills.append(kill)
+        return f"{worker} was killed"
+
+    async def report_drain(self, drain: Drain, worker: str) -> str:
+        raise AssertionError(drain, worker)
+
+    async def is_unwanted(self, worker_id: int) -> bool:
+        assert worker_id == 7
+        return self.is_ending
+
+
+def told(limits: WatchLimits = LIMITS, *, is_ending: bool = False) -> Told:
+    return Told(Path("nowhere"), Settings(watch=limits), [], is_ending)
+
+
+def supervised(watcher: Watcher, scripts: list[str]) -> Supervisor:
+    async def spawn(number: int) -> asyncio.subprocess.Process:
+        return await watcher.spawn(number, f"worker {number}", [sys.executable, "-c", scripts.pop(0)])
+
+    def on_end(number: int, code: int) -> None:
+        assert (number, code) == (0, 0)
+
+    return Supervisor(spawn, 1, SystemClock(), on_end, is_replaced=watcher.is_replaced)
+
+
+async def test_a_frozen_process_is_killed_and_another_takes_its_place() -> None:
+    supervision, scripts = told(), [FROZEN, WELL]
+    lines: list[str] = []
+    watcher = Watcher(supervision, lines.append)
+    async with watcher.watching():
+        await supervised(watcher, scripts).run()
+    assert scripts == []
+    assert lines == ["worker 0 was killed"]
+    assert [kill.cause for kill in supervision.kills] == ["stall"]
+    assert supervision.kills[0].activity.worker_id == 7
+
+
+async def test_a_frozen_process_ends_soon_after_a_stop() -> None:
+    supervision = told(WatchLimits(stall_s=60.0, stop_s=0.5))
+    watcher = Watcher(supervision, lambda _text: None)
+    async with watcher.watching():
+        process = await started(watcher, FROZEN)
+        process.terminate()
+        watcher.stop(60.0)
+        async with asyncio.timeout(30.0):
+            assert await process.wait() == -signal.SIGKILL
+    assert [kill.cause for kill in supervision.kills] == ["stop"]
+
+
+async def test_a_frozen_process_ends_soon_after_a_run_of_its_requests_is_cancelled() -> None:
+    supervision = told(WatchLimits(stall_s=60.0, stop_s=0.5), is_ending=True)
+    watcher = Watcher(supervision, lambda _text: None)
+    async with watcher.watching(), asyncio.timeout(30.0):
+        await supervised(watcher, [FROZEN, WELL]).run()
+    assert [kill.cause for kill in supervision.kills] == ["stop"]
+
+
+async def test_a_process_that_ignores_a_stop_is_killed_at_its_time() -> None:
+    watcher = Watcher(told(), lambda _text: None)
+    async with watcher.watching():
+        process = await started(watcher, DEAF)
+        process.terminate()
+        watcher.stop(0.3)
+        async with asyncio.timeout(30.0):
+            assert await process.wait() == -signal.SIGKILL
+
+
+async def started(watcher: Watcher, script: str) -> asyncio.subprocess.Process:
+    """A process that has said that it is ready."""
+    command = [sys.executable, "-c", script]
+    process = await watcher.spawn(0, "worker 0", command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    return process
+
+
+async def test_no_process_outlives_the_watcher() -> None:
+    watcher = Watcher(told(WatchLimits(stall_s=60.0)), lambda _text: None)
+    async with watcher.watching():
+        process = await watcher.spawn(0, "worker 0", [sys.executable, "-c", FROZEN])
+    assert process.returncode == -signal.SIGKILL
+
+
+PARENT = """
+import os, sys, time
+from smartspider.engine.runtime import die_with_parent
+if os.fork() == 0:
+    die_with_parent()
+    print(os.getpid(), flush=True)
+    sum(range(10**12))
+time.sleep(600)
+"""
+
+
+def test_the_kernel_ends_a_frozen_child_when_its_parent_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+    wait_until(lambda: not is_running(child))
+
+
+GUARDED = """
+import os, signal, sys, time
+import msgspec
+from pathlib import Path
+from smartspider.core.workers import activity
+from smartspider.core.workers.watch import WatchLimits
+from smartspider.installation.settings import Settings
+from smartspider.wiring.processes.guard import guarded
+from smartspider.wiring.processes.losses import Supervision
+
+
+class Told(Supervision, frozen=True):
+    async def report(self, kill, worker):
+        return f"{worker} {kill.cause}"
+
+    async def is_unwanted(self, worker_id):
+        return False
+
+
+def freeze():
+    signal.signal(signal.SIGINT, lambda *_: None)
+    activity.tick(7)
+    print("frozen", flush=True)
+    sum(range(10**12))
+
+
+limits = WatchLimits(stall_s=STALL_S, grace_s=0.25, stop_s=0.5)
+restart = guarded(Told(Path("nowhere"), Settings(watch=limits)), "it", lambda text: print(text, flush=True))
+"""
+
+
+def start_guarded(script: str, *, stall_s: float = 0.5) -> subprocess.Popen[str]:
+    """A program that is guarded before it runs `script`."""
+    text = GUARDED.replace("STALL_S", str(stall_s)) + script
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("code", [0, 7, 130])
+def test_a_guard_exits_as_its_child_exits(code: int) -> None:
+    with start_guarded(f"sys.exit({code})") as program:
+        assert program.wait(30) == code
+
+
+def test_a_guard_ends_by_the_signal_that_ended_its_child() -> None:
+    with start_guarded("os.kill(os.getpid(), signal.SIGKILL)") as program:
+        assert program.wait(30) == -signal.SIGKILL
+
+
+def test_a_guarded_program_that_freezes_continues_in_another_child() -> None:
+    with start_guarded("if restart is None: freeze()\nprint('resumed', restart.is_stopping)") as program:
+        out, _ = program.communicate(timeout=30)
+    assert program.returncode == 0
+    assert out.split("\n") == ["frozen", "it stall", "resumed False", ""]
+
+
+def test_a_frozen_program_stops_when_it_is_asked_to() -> None:
+    script = "if restart is None: freeze()\nprint('stopping', restart.is_stopping)\nsys.exit(130)"
+    with start_guarded(script, stall_s=60.0) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "frozen\n"
+        program.send_signal(signal.SIGINT)
+        out, _ = program.communicate(timeout=30)
+    assert (program.returncode, out) == (130, "it stop\nstopping True\n")
+
+
+def test_a_guard_passes_signals_on() -> None:
+    script = """
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+print("ready", flush=True)
+time.sleep(600)
+"""
+    with start_guarded(script) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        program.terminate()
+        assert program.wait(30) == 3
+
+
+def test_a_child_ends_with_its_guard() -> None:
+    with start_guarded("print(os.getpid(), flush=True)\nfreeze()", stall_s=60.0) as program:
+        assert program.stdout is not None
+        child = int(program.stdout.readline())
+        program.kill()
+    wait_until(lambda: not is_running(child))
+
+
+def is_running(pid: int) -> bool:
+    """True unless the process has ended; one that nobody waits for is a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    until = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
