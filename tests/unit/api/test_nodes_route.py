@@ -13,6 +13,7 @@ from smartspider.core.workers.scaling import RunEstimate, ScalingDecision, Worke
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.worker_registry import HeartbeatReport
 from smartspider.operations.services import Services
+from smartspider.services.readiness import Readiness
 
 
 async def test_this_machine_is_listed_when_nobody_works(api: Caller) -> None:
@@ -73,6 +74,33 @@ async def test_what_is_missing_is_named(api: Caller, services: Services) -> None
     assert answer.json["missing"] == ["workers", "keeper"]
     assert ADMIN_TOKEN.encode() not in answer.body
     assert str(services.installation.path).encode() not in answer.body
+
+
+async def test_a_worker_that_does_not_respond_is_not_ready_and_is_named(
+    api: Caller, services: Services
+) -> None:
+    installation = services.installation
+    for name in ("worker 0", "worker 1"):
+        await installation.frontier.join(WorkerRegistration(name, platform.node(), 1, "", 8))
+    await installation.leadership.take("keeper", 60.0)
+    long_ago = installation.leadership.now() - 60.0
+    await set_seen(services, "worker 0", long_ago)
+    (node,) = (await api.get("/api/nodes")).json["items"]
+    assert [worker["state"] for worker in node["workers"]] == ["silent", "alive"]
+    found = (await api.get("/readyz")).expect(200).json["checks"]
+    assert "1 alive; worker 0 silent for 6" in next(
+        one["detail"] for one in found if one["name"] == "workers"
+    )
+    await set_seen(services, "worker 1", long_ago)
+    assert (await Readiness(installation).check()).missing == ["workers"]
+
+
+async def set_seen(services: Services, name: str, moment: float) -> None:
+    """The last heartbeat of a worker was at this time."""
+    statement = "UPDATE worker SET seen_at = ? WHERE name = ?"
+    await services.installation.database.write(
+        lambda connection: connection.execute(statement, (moment, name))
+    )
 
 
 async def test_a_server_with_everything_is_ready(api: Caller, services: Services) -> None:

@@ -51,7 +51,9 @@ def test_without_workers_nothing_moves(state: RunState) -> None:
     assert codes(situation(gate(), of=of, workers=())) == ["no_worker"]
     assert codes(situation(gate(), of=of, workers=(worker(is_alive=False),))) == ["no_worker"]
     assert codes(situation(gate(), of=of, workers=(worker(is_draining=True),))) == ["all_draining"]
-    assert codes(situation(gate(), of=of, workers=(worker(seen_at=NOW - 300.0),))) == ["workers_silent"]
+    silent = situation(gate(), of=of, workers=(worker(seen_at=NOW - 300.0),))
+    assert codes(silent) == ["workers_silent"]
+    assert worker().name in find_causes(silent).causes[0].what
 
 
 def test_a_run_waits_for_a_worker_that_has_its_secrets() -> None:

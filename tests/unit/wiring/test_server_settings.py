@@ -21,6 +21,8 @@ from smartspider.installation.settings import read_settings
         *(("TLS_KEY", value) for value in ("key.pem",)),
         *(("SCALE_HORIZON", value) for value in ("", "0s", "soon", "-5s", "5d")),
         *(("SCALE_DOWN_AFTER", value) for value in ("0", "1.5s")),
+        *(("STALL_S", value) for value in ("", "0", "51", "1.5", "long", "-3")),
+        *(("WORKER_MEMORY", value) for value in ("", "2", "199MB", "much")),
         *(("SCALE_MAX", value) for value in ("", "0", "many", "-1", "9" * 9)),
     ],
 )
@@ -39,12 +41,15 @@ def test_what_means_something_is_taken(tmp_path: Path) -> None:
             "SMARTSPIDER_RATE_LIMIT": "10/20",
             "SMARTSPIDER_MAX_BODY_BYTES": "5000000",
             "SMARTSPIDER_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
+            "SMARTSPIDER_STALL_S": "5",
+            "SMARTSPIDER_WORKER_MEMORY": "500MB",
             "SMARTSPIDER_TLS_CERT": str(tmp_path / "cert"),
             "SMARTSPIDER_TLS_KEY": str(tmp_path / "key"),
         },
         tmp_path,
     )
     assert (settings.rate_limit, settings.max_body_bytes) == (RateLimit(10.0, 20.0), 5_000_000)
+    assert (settings.watch.stall_s, settings.watch.memory) == (5.0, 500_000_000)
 
 
 def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
