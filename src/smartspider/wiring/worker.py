@@ -17,6 +17,7 @@ from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run, secret_capability
+from smartspider.core.workers import activity
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
 from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
 from smartspider.engine.context import WorkerContext, WorkerOptions
@@ -87,7 +88,11 @@ class JobFactory(msgspec.Struct, frozen=True):
     async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
         """Open the job of a run: compile its plan, open its transport and build its fetcher."""
         settings, clock = self.installation.settings, self.installation.clock
-        compiled = compile_plan(plan, is_local=self.is_local)
+        activity.begin_run(run.id)
+        try:
+            compiled = compile_plan(plan, is_local=self.is_local)
+        finally:
+            activity.end()
         secrets = await read_secrets(self.installation.secrets, plan)
         if self.redactor is not None:
             register_secrets(self.redactor, plan, secrets)

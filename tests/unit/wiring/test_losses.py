@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from smartspider.core.events import Event, PageBuried, WorkerKilled
@@ -119,6 +120,18 @@ async def test_a_worker_killed_because_of_a_stop_counts_against_no_request(folde
     await report_loss(folder, kill(leases[0], worker_id, cause="stop", limit=3.0), "worker 0", Heard().bus)
     assert await states(folder, run, leases) == [("open", 0, 0, "")] * 2
     assert not await folder.workers.find()
+
+
+async def test_a_run_whose_rules_cannot_be_compiled_fails(folder: DataFolder) -> None:
+    run, worker_id, leases = await leased(folder, "a")
+    activity.begin_run(run.id)
+    record = msgspec.structs.replace(activity.current(), worker_id=worker_id)
+    activity.end()
+    await report_loss(folder, Kill("stall", record, 20.0), "worker 0", Heard().bus)
+    ended = await folder.store.get_run(run.id)
+    assert ended.state == "failed"
+    assert "took more than 20 s in compile" in ended.reason
+    assert [one[2] for one in await states(folder, run, leases)] == [0]
 
 
 async def test_memory_is_named_as_the_setting_is_written(folder: DataFolder) -> None:

@@ -14,11 +14,12 @@ from time import monotonic
 import msgspec
 
 from smartspider.core.frontier.lease import Lease
+from smartspider.core.runs.run import first_id
 
-NONE, PARSE, EXTRACT, STEPS, LINKS, STORE = range(6)
-STAGES = ("", "parse", "extract", "steps", "links", "store")
-"""Names of the stages. `store` is a transaction in a data folder; the others but the first belong to a
-request.
+NONE, PARSE, EXTRACT, STEPS, LINKS, STORE, COMPILE = range(7)
+STAGES = ("", "parse", "extract", "steps", "links", "store", "compile")
+"""Names of the stages. `store` is a transaction in a data folder, `compile` belongs to a run, and the others
+but the first to a request.
 """
 
 _HEAD = struct.Struct("<dQ")
@@ -95,6 +96,11 @@ def begin(lease: Lease) -> None:
         lease.is_alone,
         PARSE,
     )
+
+
+def begin_run(run_id: int) -> None:
+    """Record that the event loop compiles the rules of a run."""
+    _REQUEST.pack_into(_memory, _REQUEST_AT, monotonic(), first_id(run_id), 0, 0, 0, 0, 0, COMPILE)
 
 
 def enter(stage: int) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from smartspider.core.workers.activity import STORE, ActivityRecord
+from smartspider.core.workers.activity import COMPILE, STORE, ActivityRecord
 
 POLL_S = 0.25
 """Interval of samples."""
@@ -66,6 +66,11 @@ class Kill(msgspec.Struct, frozen=True):
     def has_culprit(self) -> bool:
         """Return whether the request in `activity` is to blame."""
         return self.cause in ("stall", "memory") and self.activity.is_reading
+
+    @property
+    def blames_run(self) -> bool:
+        """Return whether the run in `activity` is to blame: its rules cannot be compiled."""
+        return self.cause in ("stall", "memory") and self.activity.stage == COMPILE
 
     @property
     def reason(self) -> str:

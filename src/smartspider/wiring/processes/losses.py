@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from smartspider.core.errors import NotFound, SmartSpiderError, Unreadable
+from smartspider.core.errors import NotAllowed, NotFound, SmartSpiderError, Unreadable
 from smartspider.core.events import WorkerDrained, WorkerKilled
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.updates import OpenRequest
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, Verdict
 from smartspider.core.runs.run import run_of
+from smartspider.core.tasks import SYSTEM
 from smartspider.core.workers.activity import ActivityRecord
 from smartspider.core.workers.watch import Drain, Kill, memory_text
 from smartspider.installation.installation import Installation
@@ -109,12 +110,21 @@ async def report_loss(installation: Installation, kill: Kill, worker: str, bus: 
         now = installation.leadership.now()
         await installation.database.write(lambda connection: events.write_events(connection, [event], now))
     bus.publish(event)
-    if doing.worker_id and (kill.has_culprit or kill.cause == "stop"):
+    if kill.blames_run:
+        await _fail_run(installation, kill)
+    if doing.worker_id and (kill.has_culprit or kill.blames_run or kill.cause == "stop"):
         await installation.frontier.leave(doing.worker_id)
     if found is None:
         return f"{worker} was killed: {kill.reason}"
     what = "it is given up" if doing.is_alone else "it is tried once more, alone"
     return f"{worker} was killed: {found.request.url} {kill.reason}; {what}"
+
+
+async def _fail_run(installation: Installation, kill: Kill) -> None:
+    """End a run whose rules no worker can compile."""
+    reason = f"the worker cannot open the run: {Unreadable.code}: {kill.reason}"
+    with suppress(NotFound, NotAllowed):  # ended meanwhile
+        await installation.store.set_state(run_of(kill.activity.url_id), "failed", reason, actor=SYSTEM)
 
 
 def blame(kill: Kill) -> Verdict:
