@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Protocol
 
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.interfaces.clock import Clock
@@ -20,7 +20,22 @@ LONGEST_PAUSE_S = 5.0
 STORE_UNAVAILABLE = 5
 """The exit code of a worker that cannot use the store; another worker could not either."""
 
-Spawn = Callable[[int], Awaitable[Process]]
+
+class SupervisedProcess(Protocol):
+    """A process that a supervisor keeps alive."""
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code; None while it runs."""
+
+    async def wait(self) -> int:
+        """Wait until it ends, or until another process has to take its place; return its exit code."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send a signal."""
+
+
+Spawn = Callable[[int], Awaitable[SupervisedProcess]]
 OnEnd = Callable[[int, int], None]
 """Called with the number and exit code of a process that ended before a stop was requested."""
 
@@ -58,7 +73,7 @@ class Supervisor:
         self._count = count
         self._clock = clock
         self._on_end = on_end
-        self._processes: dict[int, Process] = {}
+        self._processes: dict[int, SupervisedProcess] = {}
 
     async def run(self) -> None:
         """Return when all workers have ended; raise the first reason why one cannot be kept alive."""

@@ -35,6 +35,7 @@ class Frontier(Protocol):
     12. A window that is leased ahead is one of the slots of its host and counts as in flight. While several
        runs queue for the host, one window is granted at a time.
     13. A worker gets only requests of runs whose needs are all among its capabilities.
+    14. All leases of a worker but one can be released in its place.
     """
 
     async def join(self, worker: WorkerRegistration) -> int:
@@ -68,6 +69,9 @@ class Frontier(Protocol):
 
     async def release(self, leases: Sequence[Lease]) -> None:
         """Return leases unused."""
+
+    async def release_others(self, worker_id: int, url_id: int) -> None:
+        """Return all leases of a worker unused, but not that of one row."""
 
     async def reclaim(self) -> list[LeasesReturned]:
         """Take leases back from dead and silent workers. Return the number for each run and worker."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -18,7 +17,7 @@ from smartspider.installation.settings import build_redactor
 from smartspider.wiring.crawl_log import CrawlLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.processes.losses import Supervision
-from smartspider.wiring.processes.watcher import Watcher
+from smartspider.wiring.processes.watcher import WatchedProcess, Watcher
 from smartspider.wiring.processes.worker_process import run_command
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
@@ -113,7 +112,7 @@ async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[tuple[Supervi
     """Supervise and watch worker processes; none outlives the block."""
     watcher = Watcher(Supervision(log.folder.path, log.folder.settings), _print_line)
 
-    async def spawn(number: int) -> Process:
+    async def spawn(number: int) -> WatchedProcess:
         return await watcher.spawn(number, f"worker {number}", run_command(log, number))
 
     def on_end(number: int, code: int) -> None:

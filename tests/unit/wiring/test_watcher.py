@@ -11,13 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.unit.core.test_process_watch import LEASE
 
+from smartspider.core.workers.activity import ActivityRecord
 from smartspider.core.workers.watch import Drain, Kill, WatchLimits
 from smartspider.engine.runtime import SystemClock
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.settings import Settings
 from smartspider.wiring.processes.losses import Supervision
-from smartspider.wiring.processes.watcher import Watcher
+from smartspider.wiring.processes.watcher import WatchedProcess, Watcher
 
 LIMITS = WatchLimits(stall_s=0.5, grace_s=0.25, stop_s=0.5)
 BEGIN = """
@@ -39,6 +41,7 @@ class Told(Supervision, frozen=True):
 
     kills: list[Kill] = []
     is_ending: bool = False
+    released: list[int] = []
 
     async def report(self, kill: Kill, worker: str) -> str:
         self.kills.append(kill)
@@ -47,17 +50,20 @@ class Told(Supervision, frozen=True):
     async def report_drain(self, drain: Drain, worker: str) -> str:
         raise AssertionError(drain, worker)
 
+    async def release_others(self, doing: ActivityRecord) -> None:
+        self.released.append(doing.url_id)
+
     async def is_unwanted(self, worker_id: int) -> bool:
         assert worker_id == 7
         return self.is_ending
 
 
 def told(limits: WatchLimits = LIMITS, *, is_ending: bool = False) -> Told:
-    return Told(Path("nowhere"), Settings(watch=limits), [], is_ending)
+    return Told(Path("nowhere"), Settings(watch=limits), [], is_ending, [])
 
 
 def supervised(watcher: Watcher, scripts: list[str]) -> Supervisor:
-    async def spawn(number: int) -> asyncio.subprocess.Process:
+    async def spawn(number: int) -> WatchedProcess:
         return await watcher.spawn(number, f"worker {number}", [sys.executable, "-c", scripts.pop(0)])
 
     def on_end(number: int, code: int) -> None:
@@ -78,12 +84,46 @@ async def test_a_frozen_process_is_killed_and_another_takes_its_place() -> None:
     assert supervision.kills[0].activity.worker_id == 7
 
 
+READING = """
+from tests.unit.core.test_process_watch import LEASE
+activity.begin(LEASE)
+activity.enter(activity.PARSE)
+"""
+THAWING = f"{BEGIN}{READING}time.sleep(1.0)\nactivity.end()\nactivity.tick(7)"
+
+
+async def test_another_process_takes_the_place_of_one_that_reads_for_long() -> None:
+    """The first one reads its page to the end, and is not killed."""
+    supervision, scripts = told(WatchLimits(stall_s=60.0, aside_s=0.3)), [THAWING, WELL]
+    watcher = Watcher(supervision, lambda _text: None)
+    async with watcher.watching(), asyncio.timeout(30.0):
+        await supervised(watcher, scripts).run()
+        (aside,) = watcher.set_aside()
+        assert await aside.process.wait() == 0
+    assert scripts == []
+    assert supervision.released == [LEASE.url_id]
+    assert supervision.kills == []
+
+
+async def test_a_page_that_is_never_read_ends_a_process_that_was_set_aside() -> None:
+    endless = f"{BEGIN}{READING}print('ready', flush=True)\nsum(range(10**12))"
+    supervision = told(WatchLimits(stall_s=1.0, grace_s=0.25, aside_s=0.3))
+    watcher = Watcher(supervision, lambda _text: None)
+    async with watcher.watching(), asyncio.timeout(30.0):
+        watched = await started(watcher, endless)
+        assert await watched.wait() == 0
+        assert watched.returncode is None
+        assert watcher.is_replaced(0)
+        assert await watched.process.wait() == -signal.SIGKILL
+    assert [(kill.cause, kill.has_culprit) for kill in supervision.kills] == [("stall", True)]
+
+
 async def test_a_frozen_process_ends_soon_after_a_stop() -> None:
     supervision = told(WatchLimits(stall_s=60.0, stop_s=0.5))
     watcher = Watcher(supervision, lambda _text: None)
     async with watcher.watching():
         process = await started(watcher, FROZEN)
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         watcher.stop(60.0)
         async with asyncio.timeout(30.0):
             assert await process.wait() == -signal.SIGKILL
@@ -102,19 +142,19 @@ async def test_a_process_that_ignores_a_stop_is_killed_at_its_time() -> None:
     watcher = Watcher(told(), lambda _text: None)
     async with watcher.watching():
         process = await started(watcher, DEAF)
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         watcher.stop(0.3)
         async with asyncio.timeout(30.0):
             assert await process.wait() == -signal.SIGKILL
 
 
-async def started(watcher: Watcher, script: str) -> asyncio.subprocess.Process:
+async def started(watcher: Watcher, script: str) -> WatchedProcess:
     """A process that has said that it is ready."""
     command = [sys.executable, "-c", script]
-    process = await watcher.spawn(0, "worker 0", command, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"ready\n"
-    return process
+    watched = await watcher.spawn(0, "worker 0", command, stdout=asyncio.subprocess.PIPE)
+    assert watched.process.stdout is not None
+    assert await watched.process.stdout.readline() == b"ready\n"
+    return watched
 
 
 async def test_no_process_outlives_the_watcher() -> None:

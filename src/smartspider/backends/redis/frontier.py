@@ -142,6 +142,13 @@ class RedisFrontier:
         """Queue unused leases again."""
         await self._shards.answers(lease_calls(self._shards, "release", [(lease, ()) for lease in leases]))
 
+    async def release_others(self, worker_id: int, url_id: int) -> None:
+        """Queue the requests of a worker again, but for one; unreachable shards keep theirs."""
+        kept = id_bytes(url_id)
+        await self._shards.round(
+            [Call(shard, "leave", [worker_id, BATCH, kept]) for shard in range(self._shards.count)]
+        )
+
     async def apply(self, update: FrontierUpdate) -> None:
         """Apply a committed update."""
         await self._sender.apply(update)

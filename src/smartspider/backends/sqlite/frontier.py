@@ -124,6 +124,16 @@ class SqliteFrontier:
 
         await self._db.write(work)
 
+    async def release_others(self, worker_id: int, url_id: int) -> None:
+        """Queue the requests of a worker again, but for one."""
+
+        def work(connection: Connection) -> None:
+            for lease in rows(connection, SQL.leases_of_all, (worker_id,)):
+                if lease[0] != url_id:
+                    queue.give_back(connection, lease, self._db.now())
+
+        await self._db.write(work)
+
     async def reclaim(self) -> list[LeasesReturned]:
         """Take leases back from dead and silent workers. Writes nothing if there are none."""
         if not await self._db.read(self._has_lost):

@@ -128,7 +128,7 @@ def _guarded(path: Path) -> Restart | None:
     from smartspider.wiring.processes.guard import guarded
     from smartspider.wiring.processes.losses import Supervision
 
-    return guarded(Supervision(path, read_settings()), "the worker", print_message, drains=True)
+    return guarded(Supervision(path, read_settings()), "the worker", print_message, has_peers=True)
 
 
 def _process_counts(processes: WorkerRange | None) -> dict[str, object]:

@@ -29,6 +29,10 @@ class WatchLimits(msgspec.Struct, frozen=True):
     """Resident memory in bytes."""
     grace_s: float = 2.0
     """Further time to end by itself: the alarm of `ReadTimeout` ends code in Python."""
+    aside_s: float = 5.0
+    """A worker that reads a page for so long, or for half of `stall_s`, is set aside: other workers take its
+    other requests, and another process takes its place while it goes on reading.
+    """
     store_s: float = 60.0
     """Time of a transaction in a data folder: another worker would wait for the same disk."""
     stop_s: float = 3.0
@@ -113,8 +117,17 @@ class ProcessWatch:
         """It was asked to stop."""
         self.is_unwanted = False
         """A run of its requests is being stopped; until its event loop moves."""
+        self.has_only_page = False
+        """Its other requests were released; until its event loop moves."""
         self.frozen_s = 0.0
         """Time since its event loop last moved."""
+
+    @property
+    def is_held_up(self) -> bool:
+        """Return whether one page holds the process up for so long that other requests should not wait."""
+        last, limits = self._last, self._limits
+        is_reading = last is not None and last.activity.is_reading and not self.has_only_page
+        return is_reading and self.frozen_s >= min(limits.aside_s, limits.stall_s / 2.0)
 
     def observe(self, sample: ProcessSample) -> Kill | Drain | None:
         """Return what to do now."""
@@ -125,7 +138,8 @@ class ProcessWatch:
         passed_s = min(max(sample.at - last.at, 0.0), 2 * POLL_S)
         self._suspended_s = self._suspended_s + passed_s if sample.state in "Tt" else 0.0
         if self._suspended_s or _mark(last.activity) != _mark(sample.activity):
-            self.frozen_s, self._cpu_s, self.is_unwanted = 0.0, 0.0, False
+            self.frozen_s, self._cpu_s = 0.0, 0.0
+            self.is_unwanted = self.has_only_page = False
         else:
             self.frozen_s += passed_s
             self._cpu_s += sample.cpu_s - last.cpu_s

@@ -43,17 +43,18 @@ class Restart(msgspec.Struct, frozen=True):
 
 
 def guarded(
-    supervision: Supervision, name: str, report: Callable[[str], None], *, drains: bool = False
+    supervision: Supervision, name: str, report: Callable[[str], None], *, has_peers: bool = False
 ) -> Restart | None:
     """Continue in a child process; return there, with the reason if it takes the place of another one.
 
     The calling process supervises it, passes signals on, and exits as the child exits. It never returns.
-    With `drains` a child over its memory budget gets SIGTERM first; others are killed at once.
+    With `has_peers` it is one of many workers: it releases requests that others can work on, and a child
+    over its memory budget gets SIGTERM first.
     """
     restart: Restart | None = None
     started_at = time.monotonic()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
-    guard = Guard(supervision, name, report, drains=drains)
+    guard = Guard(supervision, name, report, has_peers=has_peers)
     while True:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -93,12 +94,12 @@ class Guard:
     """Supervises one child at a time."""
 
     def __init__(
-        self, supervision: Supervision, name: str, report: Callable[[str], None], *, drains: bool
+        self, supervision: Supervision, name: str, report: Callable[[str], None], *, has_peers: bool
     ) -> None:
         self._supervision = supervision
         self._name = name
         self._report = report
-        self._drains = drains
+        self._has_peers = has_peers
         self.is_stopping = False
         """A signal has asked the child to stop."""
         self.is_replaced = False
@@ -118,12 +119,15 @@ class Guard:
             match watch.observe(sample):
                 case Kill() as kill:
                     return self._kill(pid, kill)
-                case Drain(activity=doing) if not self._drains:
+                case Drain(activity=doing) if not self._has_peers:
                     return self._kill(pid, Kill("memory", doing, self._supervision.settings.watch.memory))
                 case Drain() as drain:
                     self.is_replaced = True
                     os.kill(pid, signal.SIGTERM)
-                    self._aside(self._supervision.report_drain(drain, self._name))
+                    self._run_apart(self._supervision.report_drain(drain, self._name))
+                case None if self._has_peers and watch.is_held_up:
+                    watch.has_only_page = True
+                    self._run_apart(self._supervision.release_others(sample.activity))
                 case None if watch.frozen_s >= ASK_AFTER_S and sample.at - asked_at >= ASK_EVERY_S:
                     asked_at = sample.at
                     watch.is_unwanted |= self._is_unwanted(sample.activity.worker_id)
@@ -147,14 +151,14 @@ class Guard:
         """Report a child and kill it; return its status. It is suspended first, so that nothing changes."""
         self.is_replaced = True
         os.kill(pid, signal.SIGSTOP)
-        self._aside(self._supervision.report(kill, self._name))
+        self._run_apart(self._supervision.report(kill, self._name))
         os.kill(pid, signal.SIGKILL)
         return os.waitpid(pid, 0)[1]
 
     def _is_unwanted(self, worker_id: int) -> bool:
-        return bool(worker_id) and self._aside(self._supervision.is_unwanted(worker_id)) == 0
+        return bool(worker_id) and self._run_apart(self._supervision.is_unwanted(worker_id)) == 0
 
-    def _aside(self, work: Coroutine[Any, Any, str | bool]) -> int:
+    def _run_apart(self, work: Coroutine[Any, Any, str | bool | None]) -> int:
         """Run work in a process of its own: this one has no event loop and opens no store. Print a text that
         it returns; return 0 if it returns something true.
         """

@@ -70,6 +70,12 @@ class Supervision(msgspec.Struct, frozen=True):
         except (SmartSpiderError, TimeoutError):
             return f"{worker} {reason}; another one takes its place"
 
+    async def release_others(self, doing: ActivityRecord) -> None:
+        """Release the requests of a worker, but not the one it is reading."""
+        with suppress(SmartSpiderError, TimeoutError):  # they return when the worker is killed
+            async with asyncio.timeout(REPORT_S), open_installation(self.path, self.settings) as installation:
+                await installation.frontier.release_others(doing.worker_id, doing.url_id)
+
     async def is_unwanted(self, worker_id: int) -> bool:
         """Return whether a run of the worker's requests is being stopped or cancelled, or is deleted."""
         try:

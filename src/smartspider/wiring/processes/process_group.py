@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 import sys
-from asyncio.subprocess import Process
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from smartspider.core.workers.worker import WorkerRange
 from smartspider.engine.runtime import SystemClock
 from smartspider.engine.supervisor import Supervisor
 from smartspider.wiring.processes.keeper_process import keeper_command
-from smartspider.wiring.processes.watcher import Watcher
+from smartspider.wiring.processes.watcher import WatchedProcess, Watcher
 from smartspider.wiring.processes.worker_process import fleet_command
 
 BACKLOG = 1024
@@ -122,7 +121,7 @@ class ProcessGroup:
             self.drained += 1
         self._report_end(self._specs[number].name, code)
 
-    async def _spawn(self, number: int) -> Process:
+    async def _spawn(self, number: int) -> WatchedProcess:
         spec = self._specs[number]
         return await self._watcher.spawn(
             number,

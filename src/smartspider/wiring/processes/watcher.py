@@ -6,11 +6,12 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from mmap import mmap
 from typing import Any
 
+from smartspider.core.workers.activity import ActivityRecord
 from smartspider.core.workers.watch import POLL_S, Drain, Kill, ProcessWatch
 from smartspider.wiring.processes import sampling
 from smartspider.wiring.processes.losses import Supervision
@@ -30,19 +31,31 @@ class WatchedProcess:
         self.memory = memory
         self.watch = watch
         self.is_replaced = False
-        """It was killed or drained by its watcher, and another one takes its place."""
+        """It was killed, drained or set aside by its watcher, and another one takes its place."""
+        self.is_aside = asyncio.Event()
+        """Another one has taken its place while it goes on reading a page."""
         self.handling: asyncio.Task[None] | None = None
         self.asked_at = 0.0
         self.ended_polls = 0
 
     @property
-    def is_running(self) -> bool:
-        """Return whether the process has not ended."""
-        return self.process.returncode is None
+    def returncode(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return self.process.returncode
 
-    def send(self, number: signal.Signals) -> None:
+    async def wait(self) -> int:
+        """Wait until it has ended or was set aside; return its exit code, 0 in the second case."""
+        tasks = [asyncio.create_task(self.process.wait()), asyncio.create_task(self.is_aside.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+        return self.returncode or 0
+
+    def send_signal(self, number: int) -> None:
         """Send a signal; the process may have ended."""
-        if self.is_running:
+        if self.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(self.process.pid, number)
 
@@ -54,6 +67,8 @@ class Watcher:
         self._supervision = supervision
         self._report = report
         self._watched: dict[int, WatchedProcess] = {}
+        self._aside: dict[int, WatchedProcess] = {}
+        """Processes that were set aside, at most one for each number."""
         self._is_stopping = False
 
     async def spawn(
@@ -65,7 +80,7 @@ class Watcher:
         environment: Mapping[str, str] | None = None,
         files: tuple[int, ...] = (),
         stdout: Any = None,
-    ) -> Process:
+    ) -> WatchedProcess:
         """Start a process under a number.
 
         Only this process holds the other end of its standard input, so that it exits when this one ends.
@@ -85,35 +100,47 @@ class Watcher:
             os.close(handle)
         watch = ProcessWatch(self._supervision.settings.watch)
         watch.is_stopping = self._is_stopping
-        self._watched[number] = WatchedProcess(name, process, memory, watch)
-        return process
+        watched = self._watched[number] = WatchedProcess(name, process, memory, watch)
+        return watched
 
     def is_replaced(self, number: int) -> bool:
-        """Return whether the last process of a number was killed or drained by its watcher."""
+        """Return whether the last process of a number was killed, drained or set aside by its watcher."""
         return number in self._watched and self._watched[number].is_replaced
+
+    def set_aside(self) -> list[WatchedProcess]:
+        """Return the processes that still read a page while another one has taken their place."""
+        return list(self._aside.values())
 
     def stop(self, timeout_s: float) -> None:
         """Kill processes that do not respond to a stop soon, and all that are left after the timeout."""
         self._is_stopping = True
-        for one in self._watched.values():
+        for one in self._all():
             one.watch.is_stopping = True
         asyncio.get_running_loop().call_later(timeout_s, self._kill_all)
 
     async def terminate_all(self, timeout_s: float) -> None:
         """Ask all processes to exit, and wait until they have, or until the timeout."""
-        for one in self._watched.values():
-            one.send(signal.SIGTERM)
+        for one in self._all():
+            one.send_signal(signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._wait()
 
     def _kill_all(self) -> None:
-        for one in self._watched.values():
-            one.send(signal.SIGKILL)
+        for one in self._all():
+            one.send_signal(signal.SIGKILL)
 
     async def _wait(self) -> None:
-        for one in self._watched.values():
+        for one in self._all():
             await one.process.wait()
+
+    def _all(self) -> list[WatchedProcess]:
+        return [one for _, one in self._numbered()]
+
+    def _numbered(self) -> list[tuple[int, WatchedProcess]]:
+        """Return all processes once, with their numbers."""
+        present = [(number, one) for number, one in self._watched.items() if not one.is_aside.is_set()]
+        return [*self._aside.items(), *present]
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -123,7 +150,7 @@ class Watcher:
             yield
         finally:
             polling.cancel()
-            handling = [one.handling for one in self._watched.values() if one.handling is not None]
+            handling = [one.handling for one in self._all() if one.handling is not None]
             await asyncio.gather(polling, *handling, return_exceptions=True)
             self._kill_all()
             await self._wait()
@@ -132,43 +159,62 @@ class Watcher:
         while True:
             await asyncio.sleep(POLL_S)
             self._forget_ended()
-            for one in self._watched.values():
-                if one.is_running and (one.handling is None or one.handling.done()):
-                    self._check(one)
+            for number, one in self._numbered():
+                if one.returncode is None and (one.handling is None or one.handling.done()):
+                    self._check(number, one)
 
     def _forget_ended(self) -> None:
         """Forget processes that ended a while ago and have no successor."""
         for one in self._watched.values():
-            one.ended_polls += not one.is_running
-        self._watched = {
-            number: one for number, one in self._watched.items() if one.ended_polls < REMEMBERED_POLLS
-        }
+            one.ended_polls += one.returncode is not None
+        watched, aside = self._watched.items(), self._aside.items()
+        self._watched = {number: one for number, one in watched if one.ended_polls < REMEMBERED_POLLS}
+        self._aside = {number: one for number, one in aside if one.returncode is None}
 
-    def _check(self, one: WatchedProcess) -> None:
+    def _check(self, number: int, one: WatchedProcess) -> None:
         """Take a sample, and start what follows from it."""
         sample = sampling.sample(one.process.pid, one.memory)
-        match one.watch.observe(sample):
-            case Kill() as kill:
-                one.handling = asyncio.create_task(self._kill(one, kill))
-            case Drain() as drain:
-                one.handling = asyncio.create_task(self._drain(one, drain))
-            case None if one.watch.frozen_s >= ASK_AFTER_S and sample.at - one.asked_at >= ASK_EVERY_S:
-                one.asked_at = sample.at
-                one.handling = asyncio.create_task(self._ask(one, sample.activity.worker_id))
+        action = one.watch.observe(sample)
+        is_time = sample.at - one.asked_at >= ASK_EVERY_S
+        work: Coroutine[Any, Any, None] | None = None
+        if isinstance(action, Kill):
+            work = self._kill(one, action)
+        elif isinstance(action, Drain):
+            work = self._drain(one, action)
+        elif one.watch.is_held_up:
+            work = self._set_aside(number, one, sample.activity)
+        elif one.watch.frozen_s >= ASK_AFTER_S and is_time:
+            one.asked_at = sample.at
+            work = self._ask(one, sample.activity.worker_id)
+        if work is not None:
+            one.handling = asyncio.create_task(work)
 
     async def _kill(self, one: WatchedProcess, kill: Kill) -> None:
         """Report a process and kill it. It is suspended first, so that nothing changes meanwhile."""
         one.is_replaced = True
-        one.send(signal.SIGSTOP)
+        one.send_signal(signal.SIGSTOP)
         try:
             self._report(await self._supervision.report(kill, one.name))
         finally:
-            one.send(signal.SIGKILL)
+            one.send_signal(signal.SIGKILL)
 
     async def _drain(self, one: WatchedProcess, drain: Drain) -> None:
         one.is_replaced = True
-        one.send(signal.SIGTERM)
+        one.send_signal(signal.SIGTERM)
         self._report(await self._supervision.report_drain(drain, one.name))
+
+    async def _set_aside(self, number: int, one: WatchedProcess, doing: ActivityRecord) -> None:
+        """Release what a process cannot work on while it reads a page, and start another one in its place.
+
+        It exits when the page is read. Of each number at most one is set aside.
+        """
+        one.watch.has_only_page = True
+        await self._supervision.release_others(doing)
+        if number not in self._aside and not self._is_stopping:
+            self._aside[number] = one
+            one.is_replaced = True
+            one.send_signal(signal.SIGTERM)
+            one.is_aside.set()
 
     async def _ask(self, one: WatchedProcess, worker_id: int) -> None:
         """Treat a process that does not move as asked to stop if a run of its requests ends."""

@@ -129,9 +129,13 @@ local function records(x, ids)
   return found
 end
 
--- worker, maximum number per call.
+-- worker, maximum number per call, and the id of a lease that stays, if any.
 function Settle.leave(x, argv)
-  return give_back(x, records(x, redis.call('ZRANGE', Key.worker(x, argv[1]), 0, tonumber(argv[2]) - 1)))
+  local ids = {}
+  for _, id in ipairs(redis.call('ZRANGE', Key.worker(x, argv[1]), 0, tonumber(argv[2]) - 1)) do
+    if id ~= argv[3] then ids[#ids + 1] = id end
+  end
+  return give_back(x, records(x, ids))
 end
 
 -- Extends the leases still held. Returns '1' for each that is, '0' for each that is not.

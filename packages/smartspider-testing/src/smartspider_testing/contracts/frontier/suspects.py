@@ -130,6 +130,25 @@ class SuspectContract(BackendContract):
             await settle(backend, *(done(lease) for lease in leases))
         assert (await backend.store.finish(run.id)).state == "completed"
 
+    async def test_the_other_requests_of_a_frozen_worker_go_elsewhere(self, backend: Backend) -> None:
+        """Frontier 14: they count nothing, and what the worker brings later is stored once."""
+        run = await begin(backend, "costly", *urls(3))
+        frozen = await backend.frontier.join(WorkerRegistration("frozen"))
+        leases = await take(backend, frozen, run)
+        costly = next(lease for lease in leases if lease.request.url.endswith("costly"))
+        others = [lease for lease in leases if lease is not costly]
+        await backend.frontier.release_others(frozen, costly.url_id)
+        assert await backend.frontier.renew([costly]) == []
+        assert len(await backend.frontier.renew(others)) == 3
+        free = await backend.frontier.join(WorkerRegistration("free"))
+        again = await take(backend, free, run)
+        assert {lease.url_id for lease in again} == {lease.url_id for lease in others}
+        assert {lease.returns for lease in again} == {0}
+        await settle(backend, *(done(lease) for lease in again))
+        report = await settle(backend, *(done(lease) for lease in leases))
+        assert (report.closed, report.late) == (1, 3)
+        assert (await backend.store.finish(run.id)).counters.done == 4
+
     async def test_a_request_that_cost_its_worker_is_leased_alone_next(self, backend: Backend) -> None:
         """Frontier 10, rule 7: at once, without an attempt; the requests beside it are leased as before."""
         run = await begin(backend, "costly", "beside")
