@@ -8,11 +8,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 from tests.acceptance.server import Server, served
 from tests.acceptance.workshop import Site, Workshop, html, until, written_site
+from tests.unit.api.test_secrets_shown import HEADERS, PARAMETERS
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
@@ -28,6 +29,9 @@ ENTRY_HEADER = "canary-entryheader-Wq09pp"
 USERINFO = "canary-userinfo-Vc63ss"
 QUERY = "canary-query-Mf48dd"
 LATER = "canary-later-Xe90rr"
+NAMED = {name: f"canary-named-{name.lower()}-word" for name in PARAMETERS}
+KEYED = {name: f"canary-keyed-{name.lower()}-word" for name in HEADERS}
+"""Parameters and headers of real services, whose names do not say that they are secret."""
 
 
 def task(site: Site, name: str, **more: Any) -> dict[str, Any]:
@@ -38,6 +42,7 @@ def task(site: Site, name: str, **more: Any) -> dict[str, Any]:
             site.url("/"),
             {"url": site.url("/broken"), "headers": {"X-Api-Key": ENTRY_HEADER}},
             f"http://user:{USERINFO}@127.0.0.1:{site.port}/refused?token={QUERY}",
+            {"url": site.url(f"/named?{urlencode(NAMED)}"), "headers": KEYED},
         ],
         "selectors": {"fields": {"title": "h1::text"}},
         "fetch": {"headers": {"Authorization": f"Bearer {HEADER}", "Cookie": f"sid={COOKIE}; lang=en"}},
@@ -56,6 +61,9 @@ def site(workshop: Workshop) -> Iterator[Site]:
             "/": [echo],
             "/broken": [{"status": 500, "body": ENTRY_HEADER}],
             f"/refused?token={QUERY}": [{"status": 403, "body": "no"}],
+            f"/named?{urlencode(NAMED)}": [
+                {"status": 302, "headers": {"Location": f"ftp://h/{'/'.join(KEYED.values())}"}}
+            ],
         },
     ) as made:
         yield made
@@ -64,13 +72,15 @@ def site(workshop: Workshop) -> Iterator[Site]:
 class Ears:
     """Everything the server said, and where."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, **headers: str) -> None:
         self._server = server
+        self._headers = headers
         self.heard: dict[str, str] = {}
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> Any:
-        answer = self._server.ask(method, path, body, **headers)
+        answer = self._server.ask(method, path, body, **self._headers, **headers)
         number = len(self.heard)
+        path = path.partition("?")[0] if "canary" in path else path
         self.heard[f"{number}: {method} {path} -> {answer.status}"] = f"{answer.headers}{answer.body!r}"
         with contextlib.suppress(ValueError):
             return answer.json
@@ -105,7 +115,7 @@ def look_everywhere(ears: Ears, run: str, site: Site) -> None:
     """Ask for everything that may be told of a run."""
     for part in ("", "/metrics", "/failures", "/pages", "/receipt", "/explain-stall", "/logs"):
         ears.ask("GET", f"/api/runs/{run}{part}")
-    for path in ("/", "/broken", f"/refused?token={QUERY}"):
+    for path in ("/", "/broken", f"/refused?token={QUERY}", f"/named?{urlencode(NAMED)}"):
         ears.ask("GET", f"/api/explain?run_id={run}&url={quote(site.url(path), safe='')}")
     for part in ("", "/count", "/coverage", "/rejects", "/cleaning"):
         ears.ask("GET", f"/api/results{part}?run_id={run}")
@@ -176,13 +186,22 @@ def test_a_secret_appears_in_no_log_answer_metric_or_export(workshop: Workshop, 
             ears.ask("GET", f"/api/tasks/secrets{path}", Authorization=f"Bearer {viewer}")
         for path in ("/api/notifications", "/api/audit"):
             ears.ask("GET", path, Authorization=f"Bearer {viewer}")
+        others = Ears(server, Authorization=f"Bearer {viewer}")
+        look_everywhere(others, run, site)
     told = ears.heard | files_of_logs(workshop.folder)
     told["stdout"] = "\n".join(server.command.out.decode().splitlines()[1:])
     told["stderr"] = server.command.err
     secrets = [ADMIN, MASTER, PASSWORD, SMTP, HOOK, HOOK_QUERY, HEADER, COOKIE, ENTRY_HEADER, USERINFO]
-    found = leaks(told, [*secrets, LATER, *shown_once])
-    # A query is part of what a request is, so it is told where requests are listed, and nowhere else.
+    found = leaks(told, [*secrets, *KEYED.values(), LATER, *shown_once])
+    found += leaks(others.heard, [*secrets, QUERY, *NAMED.values(), *KEYED.values(), LATER, *shown_once])
+    # A query is part of what a request is, so the owner sees it where requests are listed, and nowhere else.
     lists = ("/pages", "/failures", "/api/explain", "dry_run=true&preview")
-    found += leaks({where: text for where, text in told.items() if not any(map(where.count, lists))}, [QUERY])
+    elsewhere = {where: text for where, text in told.items() if not any(map(where.count, lists))}
+    found += leaks(elsewhere, [QUERY, *NAMED.values()])
     assert not found, "\n".join(found)
     assert len(told) > 40
+    assert NAMED["sig"] in "".join(text for where, text in told.items() if "/pages" in where)
+    assert "sig=[redacted]" in "".join(files_of_logs(workshop.folder).values())
+    assert "ftp://h/[redacted]/[redacted]" in "".join(
+        text for where, text in told.items() if "/failures" in where
+    )

@@ -51,10 +51,10 @@ class SignInLimits:
     3. Memory is bounded.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._of_address = TokenBuckets(OF_ADDRESS, MAX_KEPT)
-        self._of_pair = TokenBuckets(OF_NAME, MAX_KEPT)
+    def __init__(self, clock: Clock, max_kept: int = MAX_KEPT) -> None:
+        self._clock, self._max_kept = clock, max_kept
+        self._of_address = TokenBuckets(OF_ADDRESS, max_kept)
+        self._of_pair = TokenBuckets(OF_NAME, max_kept)
         self._failures: dict[str, tuple[float, float]] = {}
         """Failed sign-ins by name, with the time they were counted at."""
         self._known: dict[tuple[str, str], None] = {}
@@ -121,14 +121,14 @@ class SignInLimits:
             count = self._failures_of(name) + 1.0
             self._failures.pop(name, None)
             self._failures[name] = (count, self._clock.monotonic())
-            if len(self._failures) > MAX_KEPT:
+            if len(self._failures) > self._max_kept:
                 del self._failures[next(iter(self._failures))]
 
     def _remember(self, pair: tuple[str, str]) -> None:
         if all(pair):
             self._known.pop(pair, None)
             self._known[pair] = None
-            if len(self._known) > MAX_KEPT:
+            if len(self._known) > self._max_kept:
                 del self._known[next(iter(self._known))]
 
 
