@@ -13,6 +13,8 @@ MAX_BYTES = 500 * 1024
 MAX_LINE_BYTES = 16_663
 MAX_CRAWL_DELAY_S = 300.0
 DECISIONS_KEPT = 8192
+MAX_WILDCARDS = 2000
+"""Rules with wildcards that are tried in full. Files of real sites have a few hundred at most."""
 
 RobotsKey = Literal["user-agent", "allow", "disallow", "sitemap", "crawl-delay"]
 _KEYS: dict[str, RobotsKey] = {
@@ -41,6 +43,7 @@ _URL_PATH = re.compile(r"(?:[^/?;#]*://|//)?[^/?;#]*([^#]*)")
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _NOT_ASCII = re.compile("[\x80-\U0010ffff]+")
 _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
+_ESCAPES = [f"%{byte:02X}" for byte in range(256)]
 _INDEX_PAGE = "/index.htm"
 
 
@@ -95,9 +98,7 @@ class RobotsFile:
         self.size = len(body)
         """Length in bytes."""
         group = _group_of(token, body)
-        rules = sorted(group.rules, key=lambda rule: (-rule.length, not rule.is_allow))
-        self._rules = [(rule.parts[0], rule) for rule in rules]
-        """Rules with the beginning of their pattern, the deciding ones first."""
+        self._rules = _RuleIndex(group.rules)
         delay_s = group.crawl_delay_s
         self.crawl_delay_s = None if delay_s is None else min(delay_s, MAX_CRAWL_DELAY_S)
         """The Crawl-delay for this crawler, at most five minutes."""
@@ -116,11 +117,42 @@ class RobotsFile:
         path = path_of(url)
         if path == "/robots.txt":
             return None
-        path = _as_literal(_spell_escapes(path))
-        for begin, rule in self._rules:
-            if path.startswith(begin) and rule.matches(path):
+        return self._rules.deciding(_as_literal(_spell_escapes(path)))
+
+
+class _RuleIndex:
+    """Rules by their patterns: those without a wildcard are looked up, the others are tried in turn."""
+
+    def __init__(self, rules: list[PathRule]) -> None:
+        ordered = sorted(rules, key=lambda rule: (-rule.length, not rule.is_allow))
+        self._plain: dict[tuple[str, bool], PathRule] = {}
+        """By pattern, and whether it is anchored."""
+        self._wild: list[PathRule] = []
+        for rule in ordered:
+            if len(rule.parts) == 1 or (rule.parts[1:] == ("",) and not rule.is_anchored):
+                self._plain.setdefault((rule.parts[0], rule.is_anchored), rule)
+            elif len(self._wild) < MAX_WILDCARDS:
+                self._wild.append(rule)
+            elif not rule.is_allow:
+                # Too many to try at every URL: what comes before the wildcard is forbidden altogether.
+                self._plain.setdefault((rule.parts[0], False), rule)
+        self._lengths = {len(begin) for begin, is_anchored in self._plain if not is_anchored}
+
+    def deciding(self, path: str) -> PathRule | None:
+        """Return the longest rule that matches a path; of two, the one that allows."""
+        keys = [(path, True), *((path[:length], False) for length in self._lengths)]
+        found = [rule for key in keys if (rule := self._plain.get(key)) is not None]
+        best = max(found, key=_weight, default=None)
+        for rule in self._wild:
+            if best is not None and _weight(rule) <= _weight(best):
+                break
+            if rule.matches(path):
                 return rule
-        return None
+        return best
+
+
+def _weight(rule: PathRule) -> tuple[int, bool]:
+    return rule.length, rule.is_allow
 
 
 class _Group:
@@ -195,7 +227,7 @@ def _spell_escapes(path: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogateescape"))
+    return "".join(map(_ESCAPES.__getitem__, found[0].encode(errors="surrogateescape")))
 
 
 def _spelled(found: re.Match[str]) -> str:

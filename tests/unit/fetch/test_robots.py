@@ -12,7 +12,7 @@ from smartspider.core.errors import ConnectionDropped, PrivateAddress, RobotsDis
 from smartspider.core.pages.page import header_forbids_follow
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.robots_file import MAX_BYTES, RobotsFile
+from smartspider.fetch.robots_file import MAX_BYTES, MAX_WILDCARDS, RobotsFile
 from smartspider.fetch.robots_policy import KEEP_S, KEEP_UNAVAILABLE_S, RobotsPolicy
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
@@ -367,3 +367,22 @@ def test_only_our_whole_name_is_ours(agent: str, is_ours: bool) -> None:
     file = RobotsFile(text.encode())
     assert file.allows("http://h.example/ours") is not is_ours
     assert file.allows("http://h.example/all") is is_ours
+
+
+def test_more_wildcards_than_can_be_tried_forbid_what_comes_before_them() -> None:
+    rules = [f"Disallow: /shop/*a*b{number}\n" for number in range(MAX_WILDCARDS + 1)]
+    file = RobotsFile("".join(["User-agent: *\nAllow: /shop/open/\n", *rules, "Disallow: /*/x\n"]).encode())
+    assert not file.allows("http://h.example/shop/ab7")
+    assert not file.allows("http://h.example/shop/anything")
+    assert not file.allows("http://h.example/elsewhere")
+    assert file.allows("http://h.example/shop/open/y")
+
+
+def test_rules_without_wildcards_are_found_in_any_number() -> None:
+    rules = "".join(f"Disallow: /{number}/\nAllow: /{number}/open\n" for number in range(15_000))
+    file = RobotsFile(f"User-agent: *\n{rules}Disallow: /exact$\nDisallow: /tail*\n".encode())
+    assert not file.allows("http://h.example/14999/x")
+    assert file.allows("http://h.example/14999/open/x")
+    assert file.allows("http://h.example/exactly")
+    assert not file.allows("http://h.example/exact")
+    assert not file.allows("http://h.example/tails")
