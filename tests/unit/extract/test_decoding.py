@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from smartspider.core.errors import NotReadable
 from smartspider.core.pages.extraction import Extraction
-from smartspider.core.pages.nesting import is_too_deep
+from smartspider.core.pages.markup_limits import markup_problem
 from smartspider.core.pages.rules import FieldRule, FollowRule, ValueRule
 from smartspider.extract.parsing.decoding import clean
 
@@ -147,4 +147,4 @@ def test_a_page_that_nests_without_end_is_refused(read: Read) -> None:
 
 
 def test_a_large_flat_page_is_not_too_deep() -> None:
-    assert not is_too_deep(b"<div><br><img src=x><p>text<li>item</div>" * 200_000)
+    assert markup_problem(b"<div><br><img src=x><p>text<li>item</div>" * 200_000) is None

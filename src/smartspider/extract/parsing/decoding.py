@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from smartspider.core.errors import NotReadable
-from smartspider.core.pages.nesting import is_too_deep
+from smartspider.core.pages.markup_limits import markup_problem
 from smartspider.core.pages.page import Page
 
 INVALID_MARK = "\ufdd0"
@@ -105,8 +105,8 @@ def decode_html(page: Page) -> tuple[bytes, bool]:
     html = body.removeprefix(codecs.BOM_UTF8) if charset == "utf-8" else _decoded(body, charset)
     if _looks_binary(html):
         raise NotReadable("the page looks like binary data, not HTML")
-    if is_too_deep(html):
-        raise NotReadable("the page nests its elements too deeply to be read")
+    if (problem := markup_problem(html)) is not None:
+        raise NotReadable(f"the page {problem}")
     if b"\x00" in html or (b"\xed" in html and not _is_utf8(html)):
         html, count = _FOREIGN_UTF8.subn(_MARK_UTF8, html)
         return html, count > 0

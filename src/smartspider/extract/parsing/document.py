@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from smartspider.interfaces.step import ValueRejected
 
 _MISSING: Any = object()
+_MOST_BEFORE = 1000
+"""Comments before the `html` element that are removed. Each takes as long as there are others."""
 
 
 class Document:
@@ -101,8 +103,10 @@ class Document:
             activity.enter(activity.EXTRACT)
             if root is None:
                 raise NotReadable("the parser returned no document")
-            while (before := root.prev) is not None:
+            for _ in range(_MOST_BEFORE):
                 # Lexbor counts a doctype and comments before it for `:first-child`.
+                if (before := root.prev) is None:
+                    break
                 before.remove()
         return root
 

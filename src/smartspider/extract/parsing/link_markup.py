@@ -10,6 +10,8 @@ from smartspider.core.errors import NotReadable
 from smartspider.core.requests.urls import normal_url
 from smartspider.extract.parsing.document import Document
 
+MAX_BASE = 2048
+"""Characters of a base. Every link of the page repeats it, so a longer one is ignored."""
 _ROBOTS_NAMES = frozenset({"robots", "smartspider"})
 _WORDS = re.compile(r"[\s,]+")
 
@@ -41,7 +43,7 @@ def _read(document: Document) -> Directives:
         for tag, attributes in _tags(document):
             if tag == "base":
                 href = attributes.get("href")
-                if base is None and href is not None:
+                if base is None and href is not None and len(href) <= MAX_BASE:
                     base = normal_url(href, url)
             elif (attributes.get("name") or "").strip().lower() in _ROBOTS_NAMES:
                 words = _WORDS.split((attributes.get("content") or "").lower())

@@ -24,7 +24,8 @@ def to_absolute_url(url: Any, base: str) -> str | None:
     url = url.strip()
     if not url or len(url) > _LONGEST_URL:
         return None
-    return normal_url(url, base)
+    absolute = normal_url(url, base)
+    return absolute if absolute is not None and len(absolute) <= _LONGEST_URL else None
 
 
 _LONGEST_DATE = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from smartspider.core.pages.nesting import PARSE_BUDGET, is_too_deep
+from smartspider.core.pages.markup_limits import PARSE_BUDGET, markup_problem
 from smartspider.interfaces.step import StepFailed
 from smartspider.pipeline.steps.base import TextStep
 
@@ -52,8 +52,8 @@ def parse_body(html: str) -> Any:
     data = html.encode("utf-8", "replace")
     if data.count(b"<") > _MOST_TAGS:
         raise StepFailed("is HTML with too many tags")
-    if is_too_deep(data, PARSE_BUDGET // 4):
-        raise StepFailed("is HTML that is nested too deep")
+    if (problem := markup_problem(data, PARSE_BUDGET // 4)) is not None:
+        raise StepFailed(f"is HTML that {problem}")
     tree = LexborHTMLParser(data)
     if _HAS_UNREAD.search(html):
         for node in reversed(tree.css(_UNREAD)):  # inner elements first

@@ -1,0 +1,1 @@
+"""Attacks: pages that try to hold a crawler up, made on demand and harmless as values."""
