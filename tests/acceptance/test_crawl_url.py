@@ -65,7 +65,7 @@ def test_a_list_is_suggested_shown_and_crawled_to_its_last_page(workshop: Worksh
     assert "Apple Tea" in finished.err
     assert "/two" in finished.err
     (folder,) = (workshop.folder / ".smartspider").glob("*/smartspider.db")
-    assert folder.parent.name == "127_0_0_1"
+    assert folder.parent.name == f"127_0_0_1_{site.port}"
     sent = [arrival.arrived_at for arrival in site.log()]
     assert min(after - before for before, after in pairwise(sent)) > 0.45
 
@@ -169,8 +169,8 @@ def test_a_killed_crawl_resumes_although_the_page_has_changed(workshop: Workshop
 @pytest.mark.parametrize(
     ("target", "code", "word"),
     [
-        ("/bare", 2, "no list"),
-        ("/missing", 2, "404"),
+        ("/bare", 3, "no list"),
+        ("/missing", 3, "404"),
         ("ftp://a.example/", 3, "no file"),
         ("shop.example.com/list", 3, "https://shop.example.com/list"),
         ("http://", 2, "not an http"),

@@ -19,6 +19,10 @@ def shout(value):
 def size(document):
     return len(document.page.body)
 
+def add(item):
+    if item["title"] != "/A":
+        item["extra"] = len(item["title"])
+
 def break_page(document):
     return document.no_such_attribute
 """
@@ -32,7 +36,7 @@ def write_functions(workshop: Workshop) -> None:
 def shouting_task(*entries: str, **more: Any) -> dict[str, Any]:
     task = title_task(*entries, **more)
     task["selectors"]["fields"]["size"] = {"type": "./steps.py:size"}
-    return {**task, "pipeline": [{"use": "./steps.py:shout", "fields": ["title"]}]}
+    return {**task, "pipeline": [{"use": "./steps.py:shout", "fields": ["title"]}, "./steps.py:add"]}
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -41,8 +45,10 @@ def test_functions_run_in_every_worker(workshop: Workshop, workers: int) -> None
     graph = {"/": ["/a", "/b"], "/a": [], "/b": []}
     with written_site(workshop.folder, routes=linked(graph)) as site:
         workshop.write(shouting_task(site.url("/")))
-        workshop.crawl("-o", "rows.jsonl", "--workers", workers).expect(0)
+        workshop.crawl("-o", "rows.jsonl", "-o", "rows.csv", "--workers", workers).expect(0)
     rows = workshop.rows()
+    # A table has a column for a field that only some rows have and `adds` does not name.
+    assert (workshop.folder / "rows.csv").read_text().splitlines()[0] == "title,url,size,extra"
     assert sorted(row["title"] for row in rows) == ["/", "/A", "/B"]
     assert all(row["size"] > 10 for row in rows)
 
@@ -68,7 +74,7 @@ def test_an_error_in_a_rule_breaks_the_page_and_names_the_line(workshop: Worksho
         task["selectors"]["fields"]["x"] = {"type": "./steps.py:break_page"}
         workshop.write(task)
         assert workshop.crawl().json["failed"] == 1
-        assert "steps.py:11" in workshop.run("why", site.url("/")).out
+        assert "steps.py:15" in workshop.run("why", site.url("/")).out
 
 
 def test_a_server_refuses_functions(workshop: Workshop) -> None:

@@ -125,10 +125,10 @@ def _apply(site: Site, candidate: dict[str, Any] | None) -> tuple[str, Found | N
     from smartspider.services.plans import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import parse_task
-    from smartspider.wiring.preview.fetch_page import fetch_page
+    from smartspider.wiring.preview.command_fetch import CommandFetcher, command_plan
     from smartspider.wiring.processes.lifecycle import run_loop
 
-    page = run_loop(fetch_page(site.url, obey_robots=False))
+    page = run_loop(CommandFetcher(command_plan(site.url), obey_robots=False)(site.url))
     if candidate is None:
         return page.text, None
     plan = compile_task(parse_task(candidate["task"]))

@@ -11,6 +11,7 @@ from smartspider.cli.exit_codes import code_of_findings
 from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.views.audit import AuditCheckView, AuditView
@@ -26,7 +27,7 @@ def _print_entries(entries: list[AuditView]) -> None:
 
 
 def _print_check(check: AuditCheckView) -> None:
-    number = "1 entry" if check.entries == 1 else f"{check.entries} entries"
+    number = count(check.entries, "entry", "entries")
     if check.valid:
         print_line(f"the audit log is intact: {number}\nhead {check.head}")
     else:

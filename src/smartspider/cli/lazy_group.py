@@ -14,6 +14,32 @@ from smartspider.cli.terminal.streams import set_verbosity
 HELP_OPTIONS = ["-h", "--help"]
 
 
+def _on_quiet(_ctx: click.Context, _param: click.Parameter, value: Any) -> None:
+    if value:
+        set_verbosity(-1)
+
+
+def _on_verbose(_ctx: click.Context, _param: click.Parameter, value: Any) -> None:
+    if value:
+        set_verbosity(value)
+
+
+_QUIET = click.Option(
+    ["-q", "--quiet"],
+    is_flag=True,
+    expose_value=False,
+    callback=_on_quiet,
+    help="Print no messages but errors.",
+)
+_VERBOSE = click.Option(
+    ["-v", "--verbose"],
+    count=True,
+    expose_value=False,
+    callback=_on_verbose,
+    help="Print log lines to standard error; -vv also those for debugging.",
+)
+
+
 class CommandGroup(click.Group):
     """A group of commands; an unknown name gets the nearest known one as a hint."""
 
@@ -40,7 +66,12 @@ class LazyGroup(CommandGroup):
         *,
         sections: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        super().__init__(name, help=help, context_settings={"help_option_names": HELP_OPTIONS})
+        super().__init__(
+            name,
+            help=help,
+            context_settings={"help_option_names": HELP_OPTIONS},
+            params=[_QUIET, _VERBOSE],
+        )
         self._table = table
         self._sections = sections or {"Commands": tuple(table)}
 
@@ -72,31 +103,5 @@ def _add_verbosity(command: click.Command) -> None:
     if isinstance(command, click.Group):
         for each in command.commands.values():
             _add_verbosity(each)
-    elif _QUIET not in command.params:
+    if _QUIET not in command.params:
         command.params += [_QUIET, _VERBOSE]
-
-
-def _on_quiet(_ctx: click.Context, _param: click.Parameter, value: Any) -> None:
-    if value:
-        set_verbosity(-1)
-
-
-def _on_verbose(_ctx: click.Context, _param: click.Parameter, value: Any) -> None:
-    if value:
-        set_verbosity(value)
-
-
-_QUIET = click.Option(
-    ["-q", "--quiet"],
-    is_flag=True,
-    expose_value=False,
-    callback=_on_quiet,
-    help="Print no messages but errors.",
-)
-_VERBOSE = click.Option(
-    ["-v", "--verbose"],
-    count=True,
-    expose_value=False,
-    callback=_on_verbose,
-    help="Print log lines to standard error; -vv also those for debugging.",
-)

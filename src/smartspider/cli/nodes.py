@@ -8,7 +8,8 @@ import click
 
 from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, with_target
-from smartspider.cli.terminal.output import count, format_size, print_line, print_message, printed
+from smartspider.cli.terminal.output import format_size, print_line, print_message, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView, WorkerView

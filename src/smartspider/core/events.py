@@ -48,6 +48,8 @@ class PageClosed(Event, frozen=True):
     bytes_read: int = 0
     waited_s: float = 0.0
     """Part of `elapsed_s` spent waiting for the host's gate."""
+    is_file: bool = False
+    """The request is for a file that an item names."""
 
 
 class FetchRetried(Event, frozen=True):
@@ -72,6 +74,8 @@ class PageBuried(Event, frozen=True):
     reason: str
     status: int | None = None
     """HTTP status of the last response, if any."""
+    is_file: bool = False
+    """The request is for a file that an item names."""
 
 
 class ValuesCleaned(Event, frozen=True):

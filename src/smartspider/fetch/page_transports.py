@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Protocol
 
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
@@ -11,6 +12,13 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.interfaces.fetcher import Fetcher, Permit, Transport, TransportContext
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import resolve
+
+
+class RunTransport(Fetcher, Protocol):
+    """An opened transport."""
+
+    def cut_at(self, max_bytes: int) -> Fetcher:
+        """Return a fetcher that truncates longer bodies instead of refusing them."""
 
 
 @asynccontextmanager
@@ -39,6 +47,3 @@ class PageTransports:
     def cut_at(self, max_bytes: int) -> Fetcher:
         """Return the fetcher of the main transport that truncates longer bodies."""
         return self._main.cut_at(max_bytes)
-
-
-RunTransport = Transport | PageTransports

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from smartspider.core.errors import BadRedirect, FetchFailed, RobotsDisallowed, RobotsUnavailable
+from smartspider.core.errors import (
+    BadRedirect,
+    ConnectFailed,
+    FetchFailed,
+    NameNotResolved,
+    RobotsDisallowed,
+    RobotsUnavailable,
+    TlsFailed,
+)
 from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.requests.request import Request
 from smartspider.core.requests.urls import host_of, origin_of
@@ -60,6 +68,8 @@ class _OriginRules:
         return self.status >= 500
 
 
+SITE_DOWN = (ConnectFailed, NameNotResolved, TlsFailed)
+"""Failures of a whole site."""
 _Outcome = _OriginRules | FetchFailed | None
 """The result of a shared request; None: it was cancelled, and another task has to send it."""
 
@@ -103,7 +113,11 @@ class RobotsPolicy:
         origin = _origin(url)
         known = self._fresh(origin)
         if known is None:
-            known = await self._ask(origin, permit)
+            try:
+                known = await self._ask(origin, permit)
+            except SITE_DOWN as failure:  # the site is not there: robots.txt is not the point
+                message = failure.message.replace(f"{origin}/robots.txt", origin, 1)
+                raise type(failure)(message, hint=failure.hint) from failure
         else:
             self._known[origin] = self._known.pop(origin)
         if known.is_unavailable:

@@ -10,6 +10,7 @@ from smartspider.core.datetimes import format_time
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.files import FILE_PAGE
+from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.request import fingerprint, request_identity
 from smartspider.core.requests.scope import url_refusal
@@ -164,7 +165,7 @@ def _record_verdict(record: UrlRecord) -> str:
 def _stored_verdict(record: UrlRecord) -> str:
     if record.page.startswith(FILE_PAGE):
         return f"downloaded and stored as a file, status {record.status}"
-    return f"fetched and stored, status {record.status}, {record.items} items"
+    return f"fetched and stored, status {record.status}, {count(record.items, 'item')}"
 
 
 async def _left_out(diagnostics: Diagnostics, run: Run, target: ExplainedUrl) -> LeftOutLinkView | None:

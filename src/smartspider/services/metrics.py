@@ -32,6 +32,8 @@ DESCRIPTIONS = {
     "smartspider_gate_wait_seconds": "Time that leased requests waited for the rate limit",
     "smartspider_fetch_retries_total": "Failed fetches that are retried, by error type",
     "smartspider_fetched_bytes_total": "Bytes of fetched pages",
+    "smartspider_files_total": "Completed downloads of files, by outcome; they are among the pages",
+    "smartspider_file_bytes_total": "Bytes of downloaded files",
     "smartspider_items_total": "Stored items",
     "smartspider_items_duplicate_total": "Items dropped as duplicates",
     "smartspider_items_rejected_total": "Items rejected by rules or steps of the task",

@@ -14,6 +14,7 @@ import msgspec
 
 from smartspider.core.access import Area, Principal
 from smartspider.core.errors import NotFound
+from smartspider.core.plurals import count
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
 from smartspider.services.nodes import list_nodes
@@ -82,7 +83,7 @@ async def _hosts(query: SearchQuery) -> AsyncIterator[SearchHit]:
 async def _nodes(query: SearchQuery) -> AsyncIterator[SearchHit]:
     for one in await list_nodes(query.installation):
         if one.node.startswith(query.text):
-            detail = f"{len(one.workers)} workers"
+            detail = count(len(one.workers), "worker")
             yield SearchHit("node", one.node, one.node, detail, f"/api/nodes/{quote(one.node)}")
 
 

@@ -8,7 +8,7 @@ INSERT INTO event (run_id, number, at, name, data) VALUES (?, ?, ?, ?, ?)
 UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1 WHERE id = ?1 AND untold <> 0 AND told_at <= ?3
 RETURNING next_event - 1, state, (SELECT count(*) FROM lease WHERE run_id = ?1),
           total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-          retries, returns, late, bytes_read, left_out
+          retries, returns, late, bytes_read, left_out, files
 
 -- changed: mark the progress of a run as changed
 UPDATE run SET untold = 1 WHERE id = ?

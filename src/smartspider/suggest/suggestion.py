@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+
+_LONGEST_NAME = 60
+_PLAIN = re.compile(r"[a-z0-9.-]+(:\d+)?(/[A-Za-z0-9-]+)*(\.[a-z]{2,5})?")
+"""Hosts with paths that make different names."""
 
 SuggestionKind = Literal["list", "table", "data", "feed", "page", "sitemap"]
 """The items: repeated elements, table rows, JSON in the page, feed entries, the page itself, or the pages
@@ -115,14 +120,19 @@ def make_task(name: str, url: str, items: Any, fields: dict[str, Any]) -> dict[s
 
 
 def task_name(url: str) -> str:
-    """Return a task name for a URL: the host and the last word of the path."""
+    """Return a task name for a URL: its host, port, path and query as words. A name that could also be that
+    of another URL ends with a digest.
+    """
     parts = urlsplit(url)
-    host = (parts.hostname or "site").removeprefix("www.")
-    path = re.sub(r"\.\w{1,5}$", "", parts.path)
-    words = re.findall(r"[A-Za-z][A-Za-z0-9]*", path)
-    return to_task_name("_".join([host, *words[-1:]]).lower())
+    port = f":{parts.port}" if parts.port else ""
+    where = f"{(parts.hostname or 'site').removeprefix('www.')}{port}{parts.path.rstrip('/')}"
+    name = to_task_name(f"{where} {parts.query}")
+    if _PLAIN.fullmatch(where) and not parts.query and len(where) <= _LONGEST_NAME:
+        return name
+    digest = blake2b(url.encode(), digest_size=3).hexdigest()
+    return f"{name[: _LONGEST_NAME - 7].strip('_-')}_{digest}"
 
 
 def to_task_name(text: str) -> str:
     """Convert a text to a valid task name."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_-")[:60] or "task"
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_-")[:_LONGEST_NAME] or "task"

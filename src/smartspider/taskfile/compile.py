@@ -94,7 +94,8 @@ def _fetch(task: Task, files: Mapping[str, PagePlan]) -> FetchPlan:
 
 def _page_fetch(plan: FetchPlan, own: PageFetch) -> FetchPlan:
     """Return the fetch settings of a page type: those of the task with its own."""
-    return FetchPlan(
+    return msgspec.structs.replace(
+        plan,
         mode=own.mode or plan.mode,
         headers=merge_headers(plan.headers, tuple(own.headers.items())),
         timeout_s=own.timeout_s or plan.timeout_s,

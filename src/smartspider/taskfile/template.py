@@ -18,8 +18,10 @@ TEMPLATES = {
 """Descriptions by name. Each is a file in `templates` that runs unchanged on the demo shop."""
 
 
-def render_template(name: str, *, url: str | None, task_name: str | None) -> str:
-    """Return a template as JSON text, with URL and name replaced. Raise `TaskInvalid` if they are invalid."""
+def render_template(name: str, *, url: str | None, task_name: str | None, as_yaml: bool = False) -> str:
+    """Return a template as JSON or YAML text, with URL and name replaced. Raise `TaskInvalid` if they are
+    invalid.
+    """
     from importlib.resources import files
 
     from smartspider.taskfile.load import parse_task, read_document
@@ -32,7 +34,15 @@ def render_template(name: str, *, url: str | None, task_name: str | None) -> str
         text = text.replace(f'"{_entry_url(text)}"', json.dumps(url, ensure_ascii=False), 1)
     if task_name is not None:
         text = text.replace(f'"name": "{name}"', f'"name": {json.dumps(task_name, ensure_ascii=False)}', 1)
-    parse_task(read_document(text, f"{name}.json"))
+    document = read_document(text, f"{name}.json")
+    parse_task(document)
+    return _yaml(document) if as_yaml else text
+
+
+def _yaml(document: object) -> str:
+    import yaml
+
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
     return text
 
 

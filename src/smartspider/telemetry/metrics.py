@@ -21,6 +21,8 @@ ITEMS = "smartspider_items_total"
 DUPLICATES = "smartspider_items_duplicate_total"
 REJECTED = "smartspider_items_rejected_total"
 BYTES = "smartspider_fetched_bytes_total"
+FILES = "smartspider_files_total"
+FILE_BYTES = "smartspider_file_bytes_total"
 HOLDS = "smartspider_host_holds_total"
 ABANDONED = "smartspider_hosts_abandoned_total"
 RETURNED = "smartspider_leases_returned_total"
@@ -53,9 +55,10 @@ class EventCounter:
         match event:
             case events.PageClosed():
                 self._closed(event)
-            case events.PageBuried(reason=reason, status=status):
+            case events.PageBuried(reason=reason, status=status, is_file=is_file):
                 self._page("failed", status_class(status))
                 self._count(BURIED, error=error_class(reason))
+                self._count(FILES, float(is_file), outcome="failed")
             case events.FetchRetried(reason=reason):
                 self._count(RETRIES, error=error_class(reason))
             case events.ItemsRejected(count=count):
@@ -85,6 +88,9 @@ class EventCounter:
         self._count(ITEMS, page.items)
         self._count(DUPLICATES, page.duplicates)
         self._count(BYTES, page.bytes_read)
+        if page.is_file:
+            self._count(FILES, outcome=page.state if page.state in _OUTCOMES else OTHER)
+            self._count(FILE_BYTES, page.bytes_read if page.state == "done" else 0)
 
     def _page(self, state: str, status: str) -> None:
         self._count(PAGES, outcome=state if state in _OUTCOMES else OTHER, status=status)

@@ -42,3 +42,11 @@ class LeftOutLinkView(msgspec.Struct, frozen=True):
     parent: str | None
     """The first page that links to it."""
     is_next_page: bool
+
+
+class LostPage(msgspec.Struct, frozen=True):
+    """A next page that failed or does not exist."""
+
+    url: str
+    state: str
+    reason: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.runs.run import Counters, RunState
-from smartspider.views.left_out import LeftOutView
+from smartspider.views.left_out import LeftOutView, LostPage
 from smartspider.views.preview import StepView
 from smartspider.views.problem import Wrong
 
@@ -30,6 +30,7 @@ def counted(counters: Counters, in_flight: int) -> dict[str, int]:
         "bytes_read": counters.bytes_read,
         "left_out_count": counters.skipped + counters.left_out,
         "seen": counters.seen,
+        "files": counters.files,
     }
 
 
@@ -67,6 +68,8 @@ class RunView(msgspec.Struct, frozen=True):
     """The number of distinct URLs the run met: stored, redirected, missing, failed, left out and still to be
     fetched.
     """
+    files: int
+    """Downloaded files; they are among `success_count`."""
     broken_count: int
     """Failed requests whose page was fetched but could not be parsed."""
     return_count: int
@@ -106,6 +109,14 @@ class StatusView(RunView, frozen=True):
     missing_entry_count: int
     empty_fields: list[str]
     """Fields without a value in any row."""
+    lost_next_pages: list[LostPage]
+    """The first next pages that failed or do not exist, once the run has ended: what follows them was not
+    reached.
+    """
+    lost_next_page_count: int
+    missing_files: list[str]
+    """The first files that do not exist (404 or 410), once the run has ended."""
+    missing_file_count: int
 
 
 class HostView(msgspec.Struct, frozen=True):

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from smartspider.cli.runs.left_out import REASONS, SeenCounts, left_out_lines, missing_lines, seen_line
+import msgspec
+
+from smartspider.cli.runs.left_out import (
+    REASONS,
+    SeenCounts,
+    left_out_lines,
+    lost_lines,
+    missing_lines,
+    seen_line,
+)
 from smartspider.core.requests.refusal import RefusalCode
-from smartspider.views.left_out import LeftOutExample, LeftOutView
+from smartspider.services.runs.choose_run import Summary
+from smartspider.views.left_out import LeftOutExample, LeftOutView, LostPage
 
 
 def left_out(
@@ -60,3 +70,30 @@ def test_missing_entries_are_named_and_the_rest_counted() -> None:
     assert "2 more" in rest
     assert fields.endswith("sku, price")
     assert missing_lines([], 0, []) == []
+
+
+def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
+    pages = [LostPage("http://h/2", "dead", "http 500"), LostPage("http://h/9", "missing", "http 404")]
+    summary = msgspec.convert(
+        {
+            **dict.fromkeys(("run_id", "state", "reason"), ""),
+            **dict.fromkeys(("pages", "items", "failed", "missing", "duplicates", "rejected"), 0),
+            **dict.fromkeys(("duration_s", "seen", "redirects", "open", "left_out_count"), 0),
+            **dict.fromkeys(("outputs", "left_out", "missing_entries", "empty_fields"), ()),
+            "missing_entry_count": 0,
+            "files": 0,
+            "lost_next_pages": msgspec.to_builtins(pages),
+            "lost_next_page_count": 4,
+            "missing_files": ["http://h/a.png"],
+            "missing_file_count": 2,
+        },
+        Summary,
+    )
+    failed, missing, more_pages, file, more_files = lost_lines(summary)
+    assert "http://h/2" in failed
+    assert "http 500" in failed
+    assert "not reached" in failed
+    assert "http://h/9" in missing
+    assert "2 next pages" in more_pages
+    assert "http://h/a.png" in file
+    assert "1 missing file" in more_files

@@ -126,7 +126,7 @@ async def test_off_a_terminal_lines_are_written_now_and_then(capsys: pytest.Capt
     async with screen(Asked(run_with()), line_s=0.0):
         await asked.wait()
     captured = capsys.readouterr()
-    assert captured.err.startswith("1 pages, 0 items")
+    assert captured.err.startswith("1 page, 0 items")
     assert captured.out == ""
 
 

@@ -17,6 +17,7 @@ from smartspider.services.runs.choose_run import Summary, choose_run, summarize
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.audit import AuditFilter
 from smartspider.store.diagnostics.left_out import LeftOutReport
+from smartspider.views.left_out import LostPage
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
@@ -132,15 +133,24 @@ def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
 @pytest.mark.parametrize("state", get_args(RunState))
 def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunState) -> None:
     counters = {"total": 30, "done": 1, "items": 2, "dead": 3, "broken": 4, "missing": 5, "redirect": 8}
-    run = run_in(state, "why", **counters, duplicates=6, rejected=7, skipped=2, left_out=9)
+    run = run_in(state, "why", **counters, duplicates=6, rejected=7, skipped=2, left_out=9, files=1)
     report = LeftOutReport(missing_entries=["http://u:p@h/gone"], missing_entry_count=4, empty_fields=["sku"])
-    summary = summarize(run, 1.23456, ["rows.jsonl"], report, 1)
+    report = msgspec.structs.replace(
+        report,
+        lost_next_pages=[LostPage("http://u:p@h/2", "dead", "http 500")],
+        lost_next_page_count=1,
+        missing_files=["http://h/a.png"],
+        missing_file_count=1,
+    )
+    summary = summarize(run, 1.23456, ["rows.jsonl"], report)
+    lost = ([LostPage("http://[redacted]@h/2", "dead", "http 500")], 1, ["http://h/a.png"], 1)
     head = ("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
-    assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"], 1)
+    assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"], *lost, 1)
     parts = (summary.pages, summary.redirects, summary.missing, summary.failed, summary.open)
     assert summary.seen == sum(parts) + summary.left_out_count
     assert list(msgspec.json.decode(msgspec.json.encode(summary))) == [
         *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
         *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
-        *("missing_entries", "missing_entry_count", "empty_fields", "files"),
+        *("missing_entries", "missing_entry_count", "empty_fields", "lost_next_pages"),
+        *("lost_next_page_count", "missing_files", "missing_file_count", "files"),
     ]

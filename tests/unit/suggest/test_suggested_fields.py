@@ -229,6 +229,22 @@ def test_answers_to_comments_are_items_of_the_same_list(best: Best, rows: Any, p
 
 
 def test_a_task_is_named_after_its_site() -> None:
-    assert task_name("https://www.shop.example/de/lamps?page=2") == "shop_example_lamps"
-    assert task_name("http://127.0.0.1:8000/") == "127_0_0_1"
-    assert task_name("https://example.org/lists/rivers.html") == "example_org_rivers"
+    assert task_name("http://127.0.0.1:8000/") == "127_0_0_1_8000"
+    assert task_name("https://www.example.org/lists/rivers.html") == "example_org_lists_rivers_html"
+    assert task_name("https://shop.example/de/lamps?page=2").startswith("shop_example_de_lamps_page_2_")
+
+
+def test_different_pages_make_different_tasks() -> None:
+    urls = [
+        *(
+            f"http://h.example{port}{path}{query}"
+            for port in ("", ":81")
+            for path in ("", "/a", "/a/b")
+            for query in ("", "?q=1", "?q=2", "?q-1")
+        ),
+        *("http://h.example/A", "http://h.example/a_b", "http://h.example/a.b", "http://h.example/%C3%A9"),
+        *(f"http://h.example/{'x' * 100}{number}" for number in range(2)),
+    ]
+    names = {task_name(url) for url in urls}
+    assert len(names) == len(urls)
+    assert max(map(len, names)) <= 60

@@ -9,7 +9,7 @@ import pytest
 
 from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.taskfile.compile import compile_task
-from smartspider.taskfile.load import parse_task
+from smartspider.taskfile.load import parse_task, read_document
 from smartspider.taskfile.template import TEMPLATES, render_template
 
 
@@ -54,3 +54,11 @@ def test_an_unknown_template_is_not_found() -> None:
     lines = caught.value.hint.splitlines()[1:]
     assert [line.split()[0] for line in lines] == list(TEMPLATES)
     assert lines[0] == "  list         items of a paginated list"
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_is_the_same_task_as_yaml(name: str) -> None:
+    written = render_template(name, url="http://h/é", task_name="mine", as_yaml=True)
+    as_json = json.loads(render_template(name, url="http://h/é", task_name="mine"))
+    assert not written.lstrip().startswith("{")
+    assert read_document(written, "t.yaml") == as_json

@@ -23,7 +23,7 @@ from smartspider.installation.data_folder import (
 )
 from smartspider.wiring import fault_injection
 from smartspider.wiring.opening import open_folder
-from smartspider.wiring.preview.fetch_page import SpacedPermit, fetch_page
+from smartspider.wiring.preview.command_fetch import CommandFetcher, SpacedPermit, command_plan
 from smartspider.wiring.processes.lifecycle import run_loop
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import plan_of
@@ -201,4 +201,4 @@ async def test_requests_of_one_command_keep_the_default_delay_for_each_host() ->
 
 async def test_fetching_what_is_no_url_is_a_usage_error() -> None:
     with pytest.raises(RequestInvalid, match="is not an http or https URL"):
-        await fetch_page("example.com", obey_robots=True)
+        await CommandFetcher(command_plan("example.com"))("example.com")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import apsw
 
 from smartspider.backends.sqlite import queue
+from smartspider.core.plurals import count
 from smartspider.store import statements
 from smartspider.store.database import Connection, rows
 from smartspider.store.runs.fsck import Finding
@@ -42,7 +43,7 @@ def _doubled(connection: Connection, repair: bool) -> list[Finding]:
     if repair:
         for drop in (SQL.drop_later, SQL.drop_queued):
             connection.executemany(drop, found)
-    return [Finding("doubled", f"{len(found)} requests are queued twice", is_repaired=repair)]
+    return [Finding("doubled", f"{count(len(found), 'request')} queued twice", is_repaired=repair)]
 
 
 def _lost(connection: Connection, repair: bool) -> list[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.crawl.fetch_options import HEADERS, parse_headers
 from smartspider.cli.program import is_program
 from smartspider.cli.results.options import (
     check_stdout_free,
@@ -17,6 +18,7 @@ from smartspider.cli.results.options import (
     output_options,
 )
 from smartspider.cli.terminal.output import json_option, print_line, print_message
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -60,6 +62,14 @@ def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str
     metavar="FILE",
     help="With a URL: also write the suggested task to a file.",
 )
+@click.option(
+    "--choice",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="N",
+    help="With a URL: crawl the list with this number instead of the first.",
+)
+@HEADERS
 @file_options
 @only_changes_option
 @json_option(SUMMARY)
@@ -71,6 +81,8 @@ def crawl(
     settings: tuple[str, ...],
     *,
     save: Path | None,
+    choice: int | None,
+    headers: tuple[str, ...],
     fresh: bool,
     yes: bool,
     only_changes: bool,
@@ -98,11 +110,16 @@ def crawl(
     if is_url(target):
         from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url
 
-        return crawl_url(target, options, UrlOptions(settings, save, yes))
+        about = UrlOptions(settings, parse_headers(headers), save, choice or 1, yes)
+        return crawl_url(target, options, about)
     if hint := url_hint(target):
         raise NotFound(f"there is no file {target}", hint=hint)
     if save is not None:
         raise RequestInvalid("--save is for a URL", hint="remove it: the task is a file already")
+    if choice is not None:
+        raise RequestInvalid("--choice is for a URL", hint="remove it: the task names its items")
+    if headers:
+        raise RequestInvalid("--header is for a URL", hint="write the header into fetch.headers of the task")
     if any(os.path.realpath(path) == os.path.realpath(target) for path in outputs):
         raise RequestInvalid(f"the output file is the task file {target}", hint="choose another name")
     return crawl_task(load_task_file(Path(target), settings), options)
@@ -158,4 +175,4 @@ def _print_rows(path: Path) -> None:
         run = run_loop(find_run(folder, None))
         rows = run_loop(find_rows(folder.store, run.id, DEMO_ROWS))
     columns = list(rows[0])[:DEMO_COLUMNS] if rows else []
-    print_table(rows, columns, f"{DEMO_ROWS} of {run.counters.items} rows")
+    print_table(rows, columns, f"{DEMO_ROWS} of {count(run.counters.items, 'row')}")

@@ -13,11 +13,13 @@ import msgspec
 
 from smartspider.cli.crawl import report
 from smartspider.cli.exit_codes import code_of_run
+from smartspider.cli.runs.left_out import lost_lines
 from smartspider.cli.runs.progress import ProgressDisplay
 from smartspider.cli.target import cli_actor
-from smartspider.cli.terminal.output import count, join_names, print_json, print_message
+from smartspider.cli.terminal.output import join_names, print_json, print_message
 from smartspider.cli.terminal.stages import shown_stages
 from smartspider.cli.terminal.streams import printed_log_level
+from smartspider.core.plurals import count
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.engine.runtime import tune_process
@@ -33,6 +35,7 @@ from smartspider.installation.settings import read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.outputs.stdout import STDOUT
 from smartspider.services.plans import compile_plan, plan_columns
+from smartspider.services.results.columns import stored_columns
 from smartspider.services.results.diff import rows_of
 from smartspider.services.results.outputs import Written, check_outputs, write_outputs
 from smartspider.services.runs.choose_run import OUTPUT_STATES, choose_run, summarize
@@ -126,10 +129,11 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     end = report.end_lines(run, duration_s, written.files)
     downloaded = report.file_lines(totals, folder.files_path) if plan.downloads else []
-    for line in (*politeness, end, *downloaded, *left_out_lines, *notes, *failures):
+    summary = summarize(run, duration_s, written.files, left_out)
+    for line in (*politeness, end, *downloaded, *left_out_lines, *lost_lines(summary), *notes, *failures):
         print_message(line)
     if options.as_json:
-        print_json(summarize(run, duration_s, written.files, left_out, totals.files))
+        print_json(summary)
     return code_of_run(run)
 
 
@@ -156,23 +160,33 @@ async def _write_rows(folder: DataFolder, run: Run, plan: Plan, options: CrawlOp
     if run.state not in OUTPUT_STATES:
         return Written()
     rows = rows_of(folder.store, run, plan, only_changes=options.only_changes)
-    paths = () if _is_in_vain(run) else options.outputs
-    return await write_outputs(rows, paths, plan_columns(plan), options.output_options)
+    paths = tuple(path for path in options.outputs if not keeps_file(path, run, options))
+    columns = await stored_columns(folder.store, run.id, plan) if paths else ()
+    return await write_outputs(rows, paths, columns, options.output_options)
 
 
-def _is_in_vain(run: Run) -> bool:
-    """Return True for a failed run without rows: it writes no files, and overwrites none."""
-    return run.state == "failed" and not run.counters.items
+def keeps_file(path: Path, run: Run, options: CrawlOptions) -> bool:
+    """Return True for an output file that the run leaves as it is. A run whose rules found nothing writes no
+    file if it failed, and does not replace rows of an earlier run by none if it completed.
+    """
+    counters = run.counters
+    if counters.items or path == STDOUT:
+        return False
+    if run.state == "failed":
+        return True
+    found_nothing = counters.done and not counters.duplicates and not options.only_changes
+    return bool(found_nothing) and path.is_file() and path.stat().st_size > 0
 
 
 def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
     """Return notes about a finished run without rows."""
     if run.counters.items or run.state not in OUTPUT_STATES:
         return []
-    files = [path for path in options.outputs if path != STDOUT] if _is_in_vain(run) else []
+    files = [path for path in options.outputs if keeps_file(path, run, options)]
     kept, absent = ([str(path) for path in files if path.exists() is there] for there in (True, False))
-    notes = [f"{join_names(kept)} was not overwritten: the run failed without rows"] if kept else []
-    notes += [f"{join_names(absent)} was not written: the run failed without rows"] if absent else []
+    why = "the run failed without rows" if run.state == "failed" else "the run has no rows; delete it first"
+    notes = [f"{join_names(kept)} was not overwritten: {why}"] if kept else []
+    notes += [f"{join_names(absent)} was not written: {why}"] if absent else []
     if run.counters.rejected:
         rejected = count(run.counters.rejected, "item")
         notes.append(f"all rows were rejected ({rejected}); `smartspider results rejects` shows why")

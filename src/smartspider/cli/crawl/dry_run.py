@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from smartspider.cli.exit_codes import Exit
-from smartspider.cli.terminal.output import count, print_line, print_message, printed
+from smartspider.cli.tasks.loading import TaskFile
+from smartspider.cli.terminal.output import print_line, print_message, printed
 from smartspider.cli.terminal.streams import printed_log_level
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.services.preview.preview import FieldCoverageCount, Preview, PreviewedPage
@@ -95,7 +97,7 @@ def _print_coverage(preview: Preview) -> None:
 
 
 @click.command("dry-run")
-@click.argument("task", type=click.Path(path_type=Path))
+@click.argument("task", type=TaskFile())
 @click.option(
     "--limit",
     type=click.IntRange(1, 100),

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smartspider.cli.terminal.output import count, json_option, print_json_line, print_message, printed
+from smartspider.cli.crawl.fetch_options import (
+    HEADERS,
+    IGNORE_ROBOTS,
+    fetch_by,
+    parse_headers,
+    with_headers,
+)
+from smartspider.cli.terminal.output import json_option, print_json_line, print_message, printed
 from smartspider.cli.terminal.streams import write_data
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.core.pages.page import Page
+    from smartspider.core.runs.plan import Plan
     from smartspider.services.preview.rules import RuleResult
-
-IGNORE_ROBOTS = click.option("--ignore-robots", is_flag=True, help="Fetch even if robots.txt disallows it.")
 
 
 def _print_page(fetched: tuple[str, Page, bool]) -> None:
@@ -22,7 +29,7 @@ def _print_page(fetched: tuple[str, Page, bool]) -> None:
     for hop in page.hops:
         print_message(f"redirected from {hop}")
     print_message(
-        f"{page.status} {page.url} ({len(page.body)} bytes, {page.charset}, {page.elapsed_s:.3f} s)"
+        f"{page.status} {page.url} ({count(len(page.body), 'byte')}, {page.charset}, {page.elapsed_s:.3f} s)"
     )
     for name, value in page.headers.items():
         print_message(f"{name}: {value}")
@@ -48,17 +55,20 @@ def _page_json(fetched: tuple[str, Page, bool]) -> dict[str, Any]:
 @click.command()
 @click.argument("url")
 @click.option("--head", "only_head", is_flag=True, help="Show the status and headers only.")
+@HEADERS
 @IGNORE_ROBOTS
 @printed(_print_page, to_json=_page_json, about="Print the response as one JSON object.")
-def fetch(url: str, *, only_head: bool, ignore_robots: bool) -> tuple[str, Page, bool]:
+def fetch(
+    url: str, headers: tuple[str, ...], *, only_head: bool, ignore_robots: bool
+) -> tuple[str, Page, bool]:
     """Fetch one URL with the crawler's HTTP stack and print the body.
 
     Status and headers go to stderr.
     """
-    from smartspider.wiring.preview.fetch_page import fetch_page
-    from smartspider.wiring.processes.lifecycle import run_loop
+    from smartspider.wiring.preview.command_fetch import command_plan
 
-    return url, run_loop(fetch_page(url, obey_robots=not ignore_robots)), only_head
+    plan = command_plan(url, parse_headers(headers))
+    return url, fetch_by(plan, obey_robots=not ignore_robots), only_head
 
 
 def _print_items(extracted: tuple[Page, RuleResult]) -> None:
@@ -87,36 +97,41 @@ def _items_json(extracted: tuple[Page, RuleResult]) -> dict[str, Any]:
 @click.option(
     "--page", "page_type", default="default", show_default=True, help="Page type whose rules are used."
 )
+@HEADERS
 @IGNORE_ROBOTS
 @printed(
     _print_items,
     to_json=_items_json,
     about="Print one JSON object with rows, rejected items and the engine.",
 )
-def extract(url: str, rules: str, page_type: str, *, ignore_robots: bool) -> tuple[Page, RuleResult]:
+def extract(
+    url: str, rules: str, page_type: str, headers: tuple[str, ...], *, ignore_robots: bool
+) -> tuple[Page, RuleResult]:
     """Fetch a URL, apply RULES and print one JSON object per row.
 
     RULES is a file (a task or its `selectors`), the same content as inline JSON, or one selector: CSS such as
-    'h1::text', or XPath such as '//h1/text()'.
+    'h1::text', or XPath such as '//h1/text()'. The page is fetched with the `fetch` of a task.
     """
     from smartspider.services.preview.rules import apply_rules, build_task
-    from smartspider.wiring.preview.fetch_page import fetch_page
-    from smartspider.wiring.processes.lifecycle import run_loop
+    from smartspider.wiring.preview.fetch_page import check_url
 
-    task = build_task(url, _read_rules(rules), page_type)
+    check_url(url)
+    task = with_headers(build_task(url, _read_rules(rules), page_type), parse_headers(headers))
     folder = Path(rules).parent if _is_file(rules) else Path()
-    _check_rules(task, folder)
-    page = run_loop(fetch_page(url, obey_robots=not ignore_robots))
+    plan = _checked_plan(task, folder)
+    page = fetch_by(plan, obey_robots=not ignore_robots)
     return page, apply_rules(task, page, folder)
 
 
-def _check_rules(task: dict[str, Any], folder: Path) -> None:
-    """Raise `TaskInvalid` for invalid rules before anything is fetched."""
+def _checked_plan(task: dict[str, Any], folder: Path) -> Plan:
+    """Return the plan of rules; raise `TaskInvalid` for invalid ones before anything is fetched."""
     from smartspider.services.plans import compile_plan
     from smartspider.taskfile.compile import compile_task
     from smartspider.taskfile.load import parse_local_task
 
-    compile_plan(compile_task(parse_local_task(task, folder)), is_local=True)
+    plan = compile_task(parse_local_task(task, folder))
+    compile_plan(plan, is_local=True)
+    return plan
 
 
 def _read_rules(rules: str) -> Any:
@@ -142,10 +157,11 @@ def _is_file(rules: str) -> bool:
 
 @click.command()
 @click.argument("url")
+@HEADERS
 @IGNORE_ROBOTS
 @json_option("Print each result as one line of JSON.")
-def shell(url: str, *, ignore_robots: bool, as_json: bool) -> None:
+def shell(url: str, headers: tuple[str, ...], *, ignore_robots: bool, as_json: bool) -> None:
     """Fetch a URL, try rules on it interactively, and save them as a task."""
     from smartspider.cli.crawl.shell import ShellSession
 
-    ShellSession(obey_robots=not ignore_robots, as_json=as_json).run(url)
+    ShellSession(parse_headers(headers), obey_robots=not ignore_robots, as_json=as_json).run(url)

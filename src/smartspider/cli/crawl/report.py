@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from smartspider.cli.runs.left_out import SeenCounts, left_out_lines, missing_lines, seen_line
-from smartspider.cli.runs.rendering import outcome_counts
-from smartspider.cli.terminal.output import count, join_names
+from smartspider.cli.runs.rendering import outcome_counts, receipt_line
+from smartspider.cli.terminal.output import join_names
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
@@ -94,21 +95,10 @@ def receipt_lines(receipts: Sequence[HostReceipt], plan: Plan) -> list[str]:
     violations = sum(receipt.violations for receipt in receipts)
     robots = "robots.txt obeyed" if plan.politeness.obey_robots else "robots.txt ignored"
     lines = [f"politeness: {robots}, {count(violations, 'violation')} of host delays"]
-    lines += [f"  {_receipt_line(receipt)}" for receipt in receipts[:SHOWN_HOSTS]]
+    lines += [f"  {receipt_line(receipt)}" for receipt in receipts[:SHOWN_HOSTS]]
     if len(receipts) > SHOWN_HOSTS:
         lines.append(f"  and {count(len(receipts) - SHOWN_HOSTS, 'host')} more")
     return lines
-
-
-def _receipt_line(receipt: HostReceipt) -> str:
-    text = f"{receipt.host}: {count(receipt.requests, 'request')}"
-    if receipt.requests_per_s:
-        text += f", {receipt.requests_per_s:.1f}/s on average"
-    if receipt.smallest_gap_s is not None:
-        text += f", smallest gap {receipt.smallest_gap_s:.3f} s (delay {receipt.asked_delay_s:g} s)"
-    if receipt.refusals:
-        text += f", {count(receipt.refusals, 'refusal')}"
-    return text
 
 
 async def unsure_lines(store: RunStore, run: Run) -> list[str]:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from smartspider.cli.terminal.output import count, print_json_line, print_line, print_message
+from smartspider.cli.crawl.fetch_options import fetch_by, with_headers
+from smartspider.cli.terminal.output import print_json_line, print_line, print_message
 from smartspider.cli.terminal.tables import cell_text, print_table
 from smartspider.core.errors import RequestInvalid, SmartSpiderError, TaskInvalid
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import EXPRESSIONS, RuleType
+from smartspider.core.plurals import count
 from smartspider.core.requests.urls import normal_url
 from smartspider.services.preview.rules import VALUE, RuleResult, apply_rules, build_task, parse_rule
 from smartspider.taskfile.load import parse_local_task
-from smartspider.wiring.preview.fetch_page import fetch_page
-from smartspider.wiring.processes.lifecycle import run_loop
+from smartspider.wiring.preview.command_fetch import command_plan
 
 SHOWN = 20
 HELP = """\
@@ -44,7 +45,8 @@ HELP = """\
 class ShellSession:
     """A page, the fields added so far, and the commands on them."""
 
-    def __init__(self, *, obey_robots: bool, as_json: bool = False) -> None:
+    def __init__(self, headers: Mapping[str, str], *, obey_robots: bool, as_json: bool = False) -> None:
+        self._headers = headers
         self._obey_robots = obey_robots
         self._as_json = as_json
         self._url = ""
@@ -178,7 +180,7 @@ class ShellSession:
         print_line(json.dumps(self._whole_task(None), ensure_ascii=False, indent=2))
 
     def _whole_task(self, path: Path | None) -> dict[str, Any]:
-        task = self._task(self._fields)
+        task = with_headers(self._task(self._fields), dict(self._headers))
         return {**task, "name": path.stem if path else "task"}
 
     def _save(self, rest: str) -> None:
@@ -201,16 +203,15 @@ class ShellSession:
 
     def _fetch(self, url: str) -> None:
         url = (normal_url(url, self._page.url) if self._page else None) or url
-        self._page = run_loop(fetch_page(url, obey_robots=self._obey_robots))
+        self._page = fetch_by(command_plan(url, self._headers), obey_robots=self._obey_robots)
         self._url = url
         self._describe("")
 
     def _describe(self, rest: str) -> None:
         page = self._page
         assert page is not None  # noqa: S101 - fetched before the first line is read
-        print_message(
-            f"{page.status} {page.url} ({page.media_type or 'no media type'}, {len(page.body)} bytes)"
-        )
+        size = count(len(page.body), "byte")
+        print_message(f"{page.status} {page.url} ({page.media_type or 'no media type'}, {size})")
         for name, value in page.headers.items() if rest == "headers" else ():
             print_message(f"  {name}: {value}")
 

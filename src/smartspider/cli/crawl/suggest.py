@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from smartspider.cli.crawl.page import IGNORE_ROBOTS
-from smartspider.cli.terminal.output import count, print_json, print_message, printed
+from smartspider.cli.crawl.fetch_options import HEADERS, IGNORE_ROBOTS, parse_headers, request_report
+from smartspider.cli.terminal.output import print_json, print_message, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.core.pages.page import Page
+    from smartspider.core.runs.plan import Plan
     from smartspider.suggest.suggestion import Suggestion
 
 _SHOWN_VALUES = 3
 _SHOWN_CHARS = 24
-_BY_HAND = "write the selectors manually; `smartspider init` creates a starter task"
 
 
 class SuggestResult(msgspec.Struct, frozen=True):
@@ -30,6 +31,7 @@ class SuggestResult(msgspec.Struct, frozen=True):
     task: dict[str, Any]
     file: Path | None
     explains: bool = False
+    headers: dict[str, str] = {}
 
     @property
     def chosen(self) -> Suggestion:
@@ -49,8 +51,8 @@ def _written_message(result: SuggestResult) -> str:
 
 
 def _result_json(result: SuggestResult) -> dict[str, Any]:
+    from smartspider.services.preview.suggesting import suggested_task
     from smartspider.suggest.explanation import explain
-    from smartspider.suggest.suggestion import to_task
 
     return {
         "url": result.url,
@@ -58,7 +60,8 @@ def _result_json(result: SuggestResult) -> dict[str, Any]:
         "choice": result.choice,
         "explanation": explain(result.candidates, result.choice),
         "candidates": [
-            {**msgspec.to_builtins(one), "task": to_task(one, result.url)} for one in result.candidates
+            {**msgspec.to_builtins(one), "task": suggested_task(one, result.url, result.headers)}
+            for one in result.candidates
         ],
     }
 
@@ -77,6 +80,7 @@ def _result_json(result: SuggestResult) -> dict[str, Any]:
 )
 @click.option("--explain", is_flag=True, help="Show why this candidate is first and the others are not.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@HEADERS
 @IGNORE_ROBOTS
 @printed(
     _print_result,
@@ -85,7 +89,14 @@ def _result_json(result: SuggestResult) -> dict[str, Any]:
     about="Print all candidates with their tasks as one JSON object.",
 )
 def suggest(
-    url: str, output: Path | None, choice: int, *, explain: bool, force: bool, ignore_robots: bool
+    url: str,
+    output: Path | None,
+    choice: int,
+    headers: tuple[str, ...],
+    *,
+    explain: bool,
+    force: bool,
+    ignore_robots: bool,
 ) -> SuggestResult:
     """Fetch a page, detect its list and fields, check its next page, and print a task that crawls it.
 
@@ -93,45 +104,40 @@ def suggest(
     to stdout or to the file given with -o.
     """
     from smartspider.core.errors import NotAllowed
-    from smartspider.suggest.suggestion import to_task, to_task_name
+    from smartspider.services.preview.suggesting import suggested_task
+    from smartspider.suggest.suggestion import to_task_name
     from smartspider.taskfile.load import parse_task
-    from smartspider.wiring.processes.lifecycle import run_loop
+    from smartspider.wiring.preview.command_fetch import command_plan
 
     if output is not None and output.exists() and not force:
         raise NotAllowed(f"{output} exists", hint="choose another name, or add --force")
     name = to_task_name(output.stem) if output is not None else None
-    page, found = run_loop(find_candidates(url, name, obey_robots=not ignore_robots))
-    if choice > len(found):
-        raise click.BadParameter(f"only {count(len(found), 'candidate')} found", param_hint="--choice")
-    task = to_task(found[choice - 1], url)
+    own = parse_headers(headers)
+    page, found = candidates_of(url, command_plan(url, own), name, obey_robots=not ignore_robots)
+    task = suggested_task(chosen_of(found, choice), url, own)
     parse_task(task)
     if output is not None:
         write_task(output, task)
-    return SuggestResult(url, page.url, found, choice, task, output, explain)
+    return SuggestResult(url, page.url, found, choice, task, output, explain, own)
 
 
-async def find_candidates(url: str, name: str | None, *, obey_robots: bool) -> tuple[Page, list[Suggestion]]:
-    """Return a page and its candidates; raise `NotFound` if there are none."""
-    from smartspider.core.errors import NotFound, NotReadable
-    from smartspider.suggest.suggest import suggest as suggest_tasks
-    from smartspider.wiring.preview.fetch_page import command_fetcher
+def candidates_of(
+    url: str, plan: Plan, name: str | None, *, obey_robots: bool
+) -> tuple[Page, list[Suggestion]]:
+    """Return a page, fetched by a plan, and its candidates; with -v, each request is printed."""
+    from smartspider.services.preview.suggesting import find_candidates
+    from smartspider.wiring.preview.command_fetch import CommandFetcher
+    from smartspider.wiring.processes.lifecycle import run_loop
 
-    fetch = command_fetcher(url, obey_robots=obey_robots)
-    page = await fetch(url)
-    if page.status >= 400:
-        raise NotFound(f"{url} returned status {page.status}", hint="check the URL")
-    try:
-        found = await suggest_tasks(page, fetch, name)
-    except NotReadable as error:
-        raise NotFound(
-            f"cannot suggest a task for {url}: {error.message}", hint=error.hint or _BY_HAND
-        ) from error
-    if not found:
-        raise NotFound(
-            f"no list or structured data found on {url}",
-            hint=f"{_BY_HAND}; if JavaScript renders the page, use the URL of its JSON API",
-        )
-    return page, found
+    fetch = CommandFetcher(plan, obey_robots=obey_robots, report=request_report())
+    return run_loop(find_candidates(url, fetch, name))
+
+
+def chosen_of(found: list[Suggestion], choice: int) -> Suggestion:
+    """Return the candidate with a number; raise `BadParameter` if there are fewer."""
+    if choice > len(found):
+        raise click.BadParameter(f"only {count(len(found), 'candidate')} found", param_hint="--choice")
+    return found[choice - 1]
 
 
 def _print_candidates(result: SuggestResult) -> None:

@@ -19,6 +19,7 @@ from smartspider.cli.results.options import (
 )
 from smartspider.cli.target import Target, local_installation, with_target
 from smartspider.cli.terminal.output import join_names, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.installation.installation import Installation
@@ -36,7 +37,7 @@ class ExportSummary(msgspec.Struct, frozen=True):
 
 
 def _summary_message(written: ExportSummary) -> str:
-    rows = "rows" if written.items is None else f"{written.items} rows"
+    rows = "rows" if written.items is None else count(written.items, "row")
     lines = [f"{rows} of run {written.run_id}: {join_names(written.outputs) or 'standard output'}"]
     return "\n".join([*lines, *(f"note: {note}" for note in written.notes)])
 
@@ -98,7 +99,8 @@ async def _write_local(
     only_changes: bool,
 ) -> ExportSummary:
     """Write all files in one pass over the rows."""
-    from smartspider.services.plans import plan_columns, run_plan
+    from smartspider.services.plans import run_plan
+    from smartspider.services.results.columns import stored_columns
     from smartspider.services.results.diff import rows_of
     from smartspider.services.results.outputs import write_outputs
 
@@ -106,7 +108,7 @@ async def _write_local(
     run = await store.get_run(int(run_id))
     plan = run_plan(run)
     rows = rows_of(store, run, plan, only_changes=only_changes)
-    written = await write_outputs(rows, paths, plan_columns(plan), options)
+    written = await write_outputs(rows, paths, await stored_columns(store, run.id, plan), options)
     return ExportSummary(run_id, written.rows, written.files, written.notes)
 
 

@@ -33,7 +33,11 @@ def _delimiter(_context: click.Context, _option: click.Parameter, value: str) ->
 
 
 _FILE_OPTIONS = (
-    click.option("--envelope", is_flag=True, help="Add url, run, fingerprint and time columns to every row."),
+    click.option(
+        "--envelope",
+        is_flag=True,
+        help="Write the columns url, run, fingerprint, time, and data with the row itself as JSON.",
+    ),
     click.option(
         "--excel", is_flag=True, help="Write CSV for spreadsheets: UTF-8 byte order mark, formulas escaped."
     ),

@@ -9,7 +9,8 @@ import click
 
 from smartspider.cli.results.options import JSON_LINES, LIMIT, RUN, TASK
 from smartspider.cli.target import Target, collect, with_target
-from smartspider.cli.terminal.output import count, print_line, printed
+from smartspider.cli.terminal.output import print_line, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations

@@ -9,7 +9,8 @@ import click
 
 from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, with_target
-from smartspider.cli.terminal.output import count, print_line, print_message, printed
+from smartspider.cli.terminal.output import print_line, print_message, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.core.runs.tuning import Tuning

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from smartspider.cli.terminal.output import count
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.core.requests.refusal import RefusalCode
+    from smartspider.services.runs.choose_run import Summary
     from smartspider.views.left_out import LeftOutExample, LeftOutView
     from smartspider.views.runs import StatusView
 
@@ -70,6 +71,21 @@ def missing_lines(missing_entries: Sequence[str], number: int, empty_fields: Seq
     return lines
 
 
+def lost_lines(lost: StatusView | Summary) -> list[str]:
+    """Return the next pages and files that a finished run did not get."""
+    lines = []
+    for page in lost.lost_next_pages:
+        if page.state == "missing":
+            lines.append(f"next page missing: {page.url} ({page.reason or 'it does not exist'})")
+        else:
+            lines.append(f"next page failed: {page.url} ({page.reason}); the pages after it were not reached")
+    more = lost.lost_next_page_count - len(lost.lost_next_pages)
+    lines += [f"  and {count(more, 'next page')} more"] if more > 0 else []
+    lines += [f"missing file: {url}" for url in lost.missing_files]
+    more = lost.missing_file_count - len(lost.missing_files)
+    return lines + ([f"  and {count(more, 'missing file')} more"] if more > 0 else [])
+
+
 def run_left_out_lines(run: StatusView) -> list[str]:
     """Return all that a run says about what it left out."""
     open_count = run.queued + run.in_flight
@@ -78,7 +94,8 @@ def run_left_out_lines(run: StatusView) -> list[str]:
         *(run.left_out_count, open_count),
     )
     lines = [seen_line(seen, run.left_out), *left_out_lines(run.left_out)] if run.left_out else []
-    return [*lines, *missing_lines(run.missing_entries, run.missing_entry_count, run.empty_fields)]
+    missing = missing_lines(run.missing_entries, run.missing_entry_count, run.empty_fields)
+    return [*lines, *missing, *lost_lines(run)]
 
 
 def _next_page_lines(one: LeftOutView) -> list[str]:

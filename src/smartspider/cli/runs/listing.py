@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import msgspec
 
 from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, collect, local_installation, with_target
-from smartspider.cli.terminal.output import print_line, print_message, printed
+from smartspider.cli.terminal.output import confirm, print_line, print_message, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
@@ -139,16 +141,25 @@ def show_run(run_id: str | None, target: Target) -> tuple[MetricsView, ReceiptVi
 
 @click.command("delete")
 @RUN
+@click.option("--yes", is_flag=True, help="Delete without asking.")
 @with_target
 @printed(
     message=_deleted_message,
     to_json=lambda gone: {"run_id": gone.run_id, "deleted": True, "compacted": gone.compacted},
 )
-def delete(run_id: str, target: Target) -> DeletedRun:
-    """Delete a run with its rows and logs. In a data folder the space is freed at once."""
+def delete(run_id: str, target: Target, *, yes: bool) -> DeletedRun:
+    """Delete a run with its rows and logs. In a data folder the space is freed at once.
+
+    On a terminal it asks first.
+    """
 
     async def remove(operations: AllOperations) -> DeletedRun:
         from smartspider.installation.data_folder import DataFolder
+
+        if not yes and sys.stdin.isatty():  # scripts that run without a terminal need no option
+            run = await operations.get_run(run_id)
+            rows = count(run.items, "row")
+            confirm(f"delete run {run_id} of {run.task!r} with {rows}?", "deleting a run", yes=False)
 
         installation = local_installation(operations)
         if not isinstance(installation, DataFolder):

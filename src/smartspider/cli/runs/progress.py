@@ -13,6 +13,7 @@ from smartspider.cli.terminal.consoles import open_console, plain_text
 from smartspider.cli.terminal.output import print_message
 from smartspider.cli.terminal.streams import is_quiet, printed_log_level
 from smartspider.core.errors import SmartSpiderError
+from smartspider.core.plurals import count, plural
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock
 from smartspider.store.runs.store import RunStore
@@ -61,11 +62,12 @@ def counts_of(run: Run) -> ProgressCounts:
 def progress_line(counts: ProgressCounts, rate: float) -> str:
     """Return figures and rate in a line."""
     text = (
-        f"{counts.done} pages, {counts.items} items, {rate:.1f} pages/s, {counts.in_flight} in flight,"
+        f"{count(counts.done, 'page')}, {count(counts.items, 'item')}, {rate:.1f} pages/s,"
+        f" {counts.in_flight} in flight,"
         f" {counts.open} to go"
     )
     if counts.failed or counts.retries:
-        text += f", {counts.failed} failed, {counts.retries} retries"
+        text += f", {counts.failed} failed, {count(counts.retries, 'retry', 'retries')}"
     return text
 
 
@@ -77,12 +79,12 @@ def progress_bar(counts: ProgressCounts, rate: float) -> Any:
     table = Table.grid(padding=(0, 2))
     table.add_row(
         ProgressBar(total=max(counts.total, 1), completed=counts.total - counts.open, width=30),
-        f"[bold]{counts.done}[/] pages",
-        f"[bold]{counts.items}[/] items",
+        f"[bold]{counts.done}[/] {plural(counts.done, 'page')}",
+        f"[bold]{counts.items}[/] {plural(counts.items, 'item')}",
         f"{rate:.1f}/s",
         time_left(counts, rate),
         f"[red]{counts.failed} failed[/]" if counts.failed else "",
-        f"[yellow]{counts.retries} retries[/]" if counts.retries else "",
+        f"[yellow]{count(counts.retries, 'retry', 'retries')}[/]" if counts.retries else "",
     )
     return table
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from smartspider.cli.runs.left_out import run_left_out_lines
-from smartspider.cli.terminal.output import count
 from smartspider.cli.terminal.streams import coloured_state
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
-    from smartspider.views.runs import MetricsView, ReceiptView, RunView
+    from smartspider.store.runs.records import HostReceipt
+    from smartspider.views.runs import MetricsView, ReceiptHost, ReceiptView, RunView
 
 
 def run_details(run: MetricsView, receipt: ReceiptView) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def run_counters(run: RunView) -> dict[str, int]:
         "late": run.late_count,
         "bytes_read": run.bytes_read,
         "left_out": run.left_out_count - run.skipped_count,
+        "files": run.files,
     }
 
 
@@ -54,7 +56,7 @@ def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
     if run.finished_at is None:
         shown.append(f"  {'now':<15} {_progress_text(run)}")
     shown += [
-        f"  step {name}: {step.seen} values, {step.changed} changed, {step.emptied} emptied,"
+        f"  step {name}: {count(step.seen, 'value')}, {step.changed} changed, {step.emptied} emptied,"
         f" {step.rejected} rejected" + (f", {step.unsure} unsure" if step.unsure else "")
         for name, step in run.steps.items()
     ]
@@ -62,12 +64,24 @@ def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
     shown += [f"  {line.strip()}" for line in run_left_out_lines(run)]
     gates = {host.host: host for host in run.hosts}
     for host in receipt.hosts:
-        line = f"  host {host.host}: {host.requests} requests, {host.violations} violations"
+        line = f"  host {receipt_line(host)}, {count(host.violations, 'violation')}"
         gate = gates.get(host.host)
         if gate is not None and gate.hold_reason:
             line += f", held until {gate.held_until}: {gate.hold_reason}"
         shown.append(line)
     return shown
+
+
+def receipt_line(receipt: HostReceipt | ReceiptHost) -> str:
+    """Return the requests to a host, their rate and their smallest gap in a line."""
+    text = f"{receipt.host}: {count(receipt.requests, 'request')}"
+    if receipt.requests_per_s:
+        text += f", {receipt.requests_per_s:.1f}/s on average"
+    if receipt.smallest_gap_s is not None:
+        text += f", smallest gap {receipt.smallest_gap_s:.3f} s (delay {receipt.asked_delay_s:g} s)"
+    if receipt.refusals:
+        text += f", {count(receipt.refusals, 'refusal')}"
+    return text
 
 
 def outcome_counts(
@@ -76,8 +90,9 @@ def outcome_counts(
     """Return the counters of a run that are not zero, pages and items first."""
     parts = [count(done, "page"), count(items, "item")]
     others = {"missing": missing, "failed": failed, "left out": left_out}
-    others |= {f"{name} items": number for name, number in item_counts.items()}
-    return ", ".join(parts + [f"{number} {name}" for name, number in others.items() if number])
+    shown = [f"{number} {name}" for name, number in others.items() if number]
+    shown += [count(number, f"{name} item") for name, number in item_counts.items() if number]
+    return ", ".join(parts + shown)
 
 
 def _distinct_text(run: MetricsView) -> str:

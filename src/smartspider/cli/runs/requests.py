@@ -10,7 +10,8 @@ import msgspec
 
 from smartspider.cli.runs.lookup import RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, collect, limit_option, with_target
-from smartspider.cli.terminal.output import count, print_message, printed
+from smartspider.cli.terminal.output import print_message, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,17 @@ from smartspider.cli.terminal.consoles import open_console, plain_text
 from smartspider.cli.terminal.output import print_json_line, print_message
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import Forbidden, NotFound
-from smartspider.core.runs.run import GUARD
 from smartspider.views.runs import LiveEvent
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
     from smartspider.views.runs import StatusView
 
+RESUMABLE = ("paused", "stopped")
 STATUS = "run.status"
 PROGRESS = "run.progress"
+PAUSED_S = 1.0
+"""Time without events after which a paused run is no longer followed."""
 STATE = "run.state"
 OUTSIDE_CAUSES = frozenset(
     {
@@ -44,19 +47,17 @@ OUTSIDE_CAUSES = frozenset(
 async def watch_run(
     operations: AllOperations, run_id: str, *, as_json: bool = False, after: int | None = None
 ) -> Exit:
-    """Follow a run until it ends or a guard pauses it; return the exit code for its state."""
+    """Follow a run until it ends or is paused; return the exit code for its state."""
     try:
         async with aclosing(operations.follow_run(run_id, after=after, snapshot=not as_json)) as events:
             screen = _LineScreen() if as_json or not sys.stderr.isatty() else _BarScreen()
             with screen:
-                async for event in events:
+                async for event in _until_paused(events):
                     if as_json:
                         print_json_line(event)
                         sys.stdout.flush()
                     else:
                         screen.show(event)
-                    if _is_paused_by_guard(event):
-                        break
         run = await operations.get_run(run_id)
     except asyncio.CancelledError:
         print_message(f"run {run_id} is still running; `smartspider run watch {run_id}` follows it again")
@@ -65,6 +66,8 @@ async def watch_run(
         print_message(f"run {run_id} was deleted")
         raise
     print_message(run_summary(run))
+    if run.state in RESUMABLE:
+        print_message(f"`smartspider run resume {run_id}` resumes it")
     return code_of_state(run.state, run.reason, run.fail_count)
 
 
@@ -100,13 +103,21 @@ def run_summary(run: StatusView) -> str:
     return f"run {run.run_id} {state}{f' ({run.reason})' if run.reason else ''}: {counts}"
 
 
-def _is_paused_by_guard(event: LiveEvent) -> bool:
-    """Return True if a guard paused the run: it continues only after an operator resumes it."""
-    if event.event not in (STATE, STATUS):
-        return False
-    data = msgspec.json.decode(event.data)
-    state, reason = data.get("to", data.get("state")), data.get("reason") or ""
-    return state == "paused" and reason.startswith(GUARD)
+async def _until_paused(events: AsyncGenerator[LiveEvent]) -> AsyncIterator[LiveEvent]:
+    """Yield events until the stream ends, or the run is paused and nothing more is reported. A pause among
+    earlier events, after which the run was resumed, ends nothing.
+    """
+    is_paused = False
+    while True:
+        try:
+            async with asyncio.timeout(PAUSED_S if is_paused else None):
+                event = await anext(events)
+        except (StopAsyncIteration, TimeoutError):
+            return
+        yield event
+        if event.event in (STATE, STATUS, PROGRESS):
+            data = msgspec.json.decode(event.data)
+            is_paused = data.get("to", data.get("state")) == "paused"
 
 
 def _counts_in(event: LiveEvent) -> ProgressCounts | None:

@@ -8,6 +8,9 @@ import click
 
 from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import print_line, printed
+from smartspider.core.plurals import count
+
+FINISHED = ("completed", "failed", "cancelled")
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
@@ -34,9 +37,9 @@ def print_explanation(explanation: ExplanationView) -> None:
     if explanation.record is not None:
         _print_record(explanation.record)
     if explanation.gate is not None:
-        _print_gate(explanation.gate)
+        _print_gate(explanation.gate, is_over=explanation.run_state in FINISHED)
     for other in explanation.others:
-        body = f", body of {other.body_bytes} bytes" if other.body_bytes else ""
+        body = f", body of {count(other.body_bytes, 'byte')}" if other.body_bytes else ""
         _print_fact("also", f"{other.method} {other.url}{body}: {other.state} {other.reason}".rstrip())
 
 
@@ -72,13 +75,13 @@ def _robots_text(robots: RobotsView) -> str:
 
 
 def _print_record(record: RecordView) -> None:
-    body = f" with a body of {record.body_bytes} bytes" if record.body_bytes else ""
+    body = f" with a body of {count(record.body_bytes, 'byte')}" if record.body_bytes else ""
     if record.method != "GET" or body:
         _print_fact("request", f"{record.method}{body}")
     _print_fact("found", f"{record.found_at} {_source_text(record)}")
     _print_fact("page type", f"{record.page}, depth {record.depth}, priority {record.priority}")
     if record.visit:
-        _print_fact("retried", f"{record.visit} times")
+        _print_fact("retried", count(record.visit, "time"))
     if record.lease is not None:
         since = f" since {record.lease.sent_at}" if record.lease.sent_at else ""
         _print_fact("in flight", f"leased by {record.lease.worker}{since} until {record.lease.deadline_at}")
@@ -89,16 +92,18 @@ def _print_record(record: RecordView) -> None:
     if record.target is not None:
         _print_fact("redirects to", record.target)
     if record.returns:
-        _print_fact("returned", f"{record.returns} times, because the worker was lost")
+        _print_fact("returned", f"{count(record.returns, 'time')}, because the worker was lost")
     for failure in record.failures:
         _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s")
     for example in record.examples:
         _print_fact("item", bytes(example).decode(errors="replace")[:200])
 
 
-def _print_gate(gate: GateView) -> None:
+def _print_gate(gate: GateView, *, is_over: bool) -> None:
+    """Print the gate of a host and its sends. The gate of a run that is over says nothing about it."""
     delay = f"a delay of {gate.delay_s:g} s (set by {gate.delay_set_by})" if gate.delay_s else "no delay"
-    _print_fact("gate", f"{gate.host}: {delay}, {gate.in_flight} of {gate.per_host} in flight")
+    if not is_over:
+        _print_fact("gate", f"{gate.host}: {delay}, {gate.in_flight} of {gate.per_host} in flight")
     if gate.held_until is not None:
         _print_fact("held", f"until {gate.held_until}: {gate.hold_reason}")
     for sent in gate.sends:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from smartspider.cli.terminal.output import count, print_line, print_message, printed
+from smartspider.cli.terminal.output import print_line, print_message, printed
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.wiring.migration import MigrationReport

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from smartspider.cli.exit_codes import Exit
+from smartspider.cli.tasks.loading import TaskFile
 from smartspider.cli.terminal.output import print_json, print_line, print_message, printed
 from smartspider.taskfile.template import template_list
 
@@ -42,11 +43,12 @@ class Validation(msgspec.Struct, frozen=True):
     about="Print a summary as JSON.",
 )
 def init(path: Path, name: str, url: str | None, *, force: bool) -> dict[str, str]:
-    """Write a starter task file from one of the templates below."""
+    """Write a starter task file from one of the templates below; YAML if the name ends in .yaml or .yml."""
     from smartspider.core.errors import NotAllowed, StoreUnavailable
     from smartspider.taskfile.template import render_template
 
-    text = render_template(name, url=url, task_name=path.stem)
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    text = render_template(name, url=url, task_name=path.stem, as_yaml=is_yaml)
     if path.exists() and not force:
         raise NotAllowed(f"{path} exists", hint="choose another name, or add --force")
     try:
@@ -79,7 +81,7 @@ def _problems_json(problems: Iterable[Problem]) -> list[dict[str, str]]:
 
 
 @click.command()
-@click.argument("task", type=click.Path(path_type=Path))
+@click.argument("task", type=TaskFile())
 @click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Override a value of the task.")
 @printed(
     _print_validation,
@@ -102,7 +104,7 @@ def validate(task: Path, settings: tuple[str, ...]) -> Validation:
 @click.command()
 @click.option(
     *("--item", "task"),
-    type=click.Path(path_type=Path),
+    type=TaskFile(),
     default=None,
     metavar="TASK",
     help="Print the schema of this task's rows instead.",

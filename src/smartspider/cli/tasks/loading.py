@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from smartspider.cli.terminal.stages import shown_stages
 
@@ -22,6 +25,26 @@ def load_task_file(path: Path, settings: Sequence[str] = ()) -> Task:
     tune_process()  # garbage collection takes a quarter of the time of a task with many URLs
     with shown_stages() as report:
         return load_task(path, settings, report)
+
+
+class TaskFile(click.Path):
+    """The type of an argument that is a task file."""
+
+    name = "file"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; raise `RequestInvalid` for a URL."""
+        from smartspider.core.errors import RequestInvalid
+
+        if isinstance(value, str) and is_url(value):
+            command = f"`{ctx.command_path}`" if ctx is not None else "this command"
+            url = shlex.quote(value)
+            hint = f"`smartspider suggest {url} -o task.json` writes one; `smartspider crawl {url}` does both"
+            raise RequestInvalid(f"{command} takes a task file, not a URL", hint=hint)
+        return super().convert(value, param, ctx)
 
 
 def is_url(target: str) -> bool:

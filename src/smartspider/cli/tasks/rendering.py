@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from smartspider.cli.terminal.output import count, print_json, print_line, print_message
+from smartspider.cli.terminal.output import print_json, print_line, print_message
 from smartspider.cli.times import format_time
+from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
     from smartspider.views.tasks import ChangeView, TaskLine, TaskSaved, VersionLine, VersionView

@@ -108,11 +108,6 @@ def format_size(count: int) -> str:
     return ""
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 page`, `2 pages`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def join_names(names: list[str]) -> str:
     """Join file names with commas; of more than six only the first and the last are named."""
     return ", ".join(names) if len(names) <= 6 else f"{names[0]} to {names[-1]} ({len(names)} files)"

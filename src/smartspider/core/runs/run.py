@@ -78,6 +78,8 @@ class Counters(msgspec.Struct, frozen=True):
     bytes_read: int = 0
     left_out: int = 0
     """Links that became no request."""
+    files: int = 0
+    """Downloaded files; they are among `done`."""
 
     @property
     def seen(self) -> int:

@@ -98,7 +98,8 @@ def build_preview(
     rows = [item for page in pages for item in page.items]
     reasons = [reason for reason in left_out.reasons if reason.code not in ("limit", "run_ended")]
     parts = left_out_parts(msgspec.structs.replace(left_out, reasons=reasons))
-    return Preview(list(pages), list(failures), rows, list(columns), _coverage(pages), **parts)
+    names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+    return Preview(list(pages), list(failures), rows, names, _coverage(pages), **parts)
 
 
 def _coverage(pages: Sequence[PreviewedPage]) -> list[FieldCoverageCount]:

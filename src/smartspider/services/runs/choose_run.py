@@ -10,10 +10,10 @@ from smartspider.core.errors import NotAllowed
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run, RunState
 from smartspider.core.tasks import SYSTEM
-from smartspider.services.runs.views import left_out_parts
+from smartspider.services.runs.views import left_out_parts, lost_parts
 from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.store.runs.store import RunStore
-from smartspider.views.left_out import LeftOutView
+from smartspider.views.left_out import LeftOutView, LostPage
 
 OUTPUT_STATES: frozenset[RunState] = frozenset({"completed", "failed"})
 """States in which the output files of a run are written."""
@@ -42,6 +42,10 @@ class Summary(msgspec.Struct, frozen=True):
     missing_entries: list[str]
     missing_entry_count: int
     empty_fields: list[str]
+    lost_next_pages: list[LostPage]
+    lost_next_page_count: int
+    missing_files: list[str]
+    missing_file_count: int
     files: int
     """Downloaded files; they are among `pages`."""
 
@@ -79,9 +83,7 @@ async def choose_run(
     return run, True
 
 
-def summarize(
-    run: Run, duration_s: float, outputs: list[str], left_out: LeftOutReport, files: int = 0
-) -> Summary:
+def summarize(run: Run, duration_s: float, outputs: list[str], left_out: LeftOutReport) -> Summary:
     """Return the summary of a run."""
     counters = run.counters
     return Summary(
@@ -101,5 +103,6 @@ def summarize(
         open=counters.open,
         left_out_count=counters.skipped + counters.left_out,
         **left_out_parts(left_out),
-        files=files,
+        **lost_parts(left_out),
+        files=counters.files,
     )

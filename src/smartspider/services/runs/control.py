@@ -10,6 +10,7 @@ from typing import Literal
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotAllowed
+from smartspider.core.plurals import count
 from smartspider.core.runs.run import LIMIT, UNFINISHED, Run
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import owned_run
@@ -49,7 +50,7 @@ async def _resume(installation: Installation, principal: Principal, run_id: int)
         return run
     if run.state == "stopping":
         raise _not_allowed(
-            run, "resumed", f"{run.in_flight} requests are still in flight; try again in a moment"
+            run, "resumed", f"{count(run.in_flight, 'request')} still in flight; try again in a moment"
         )
     if run.state not in ("paused", "stopped"):
         raise _not_allowed(run, "resumed", _hint(run))

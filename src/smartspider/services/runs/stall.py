@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from smartspider.core.datetimes import format_time
+from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, Run
 from smartspider.core.workers.worker import WorkerRecord, describe_silent
@@ -101,12 +102,16 @@ def _state_causes(run: Run) -> list[Cause]:
         what = f"a guard paused the run: {run.reason.removeprefix(GUARD)}"
         return [Cause("paused_by_guard", what, "check its failures, fix the cause and resume it")]
     if run.state == "stopping":
-        what = f"the run is being stopped; {run.in_flight} requests are still in flight"
+        what = f"the run is being stopped; {count(run.in_flight, 'request')} still in flight"
         return [Cause("stopping", what, "wait until it is stopped, then resume it")]
     if run.state in UNFINISHED:
         return [Cause(run.state, f"the run is {run.state}{because}", "resume it")]
-    advice = "start a new run" if run.state == "cancelled" else "retry it, or start a new run"
-    return [Cause("over", f"the run is {run.state}{because}", advice)]
+    failed = run.counters.failed
+    can_retry = failed and run.state != "cancelled"
+    advice = "retry its failed requests, or start a new run" if can_retry else "start a new run"
+    rest = f"{count(failed, 'request')} failed" if failed else "nothing is left to fetch"
+    what = f"the run is {run.state}{because}" + (f"; {rest}" if run.state == "completed" else "")
+    return [Cause("over", what, advice)]
 
 
 def _nothing_left(situation: RunSituation) -> list[Cause]:
@@ -267,10 +272,9 @@ def _ages(situation: RunSituation) -> str:
 def _moving_summary(run: Run, rate: float, causes: Sequence[Cause]) -> str:
     slowed = f" The main delay: {causes[0].what}." if causes else ""
     if rate == 0.0:
-        return f"The run has just started; {run.counters.open} requests are open.{slowed}"
-    return (
-        f"The run is progressing: {rate:g} pages per second, {run.counters.open} requests are open.{slowed}"
-    )
+        return f"The run has just started; {count(run.counters.open, 'request')} open.{slowed}"
+    requests = count(run.counters.open, "request")
+    return f"The run is progressing: {rate:g} pages per second, {requests} open.{slowed}"
 
 
 def _sentence(what: str) -> str:

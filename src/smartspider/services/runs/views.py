@@ -21,7 +21,7 @@ from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import RunActivity
 from smartspider.store.runs.listing import FailedRequest, UrlRow
 from smartspider.store.runs.records import HostReceipt
-from smartspider.views.left_out import LeftOutExample, LeftOutView
+from smartspider.views.left_out import LeftOutExample, LeftOutView, LostPage
 from smartspider.views.preview import StepView
 from smartspider.views.problem import wrongs
 from smartspider.views.runs import (
@@ -65,6 +65,7 @@ def status_view(
         task_distinct_estimate=distinct.of_task,
         distinct_error=distinct.error,
         **left_out_parts(left_out),
+        **lost_parts(left_out),
     )
 
 
@@ -75,6 +76,19 @@ def left_out_parts(report: LeftOutReport) -> dict[str, Any]:
         "missing_entries": [without_userinfo(url) for url in report.missing_entries],
         "missing_entry_count": report.missing_entry_count,
         "empty_fields": report.empty_fields,
+    }
+
+
+def lost_parts(report: LeftOutReport) -> dict[str, Any]:
+    """Return the next pages and files that a finished run did not get, as parts of its status and summary."""
+    return {
+        "lost_next_pages": [
+            LostPage(without_userinfo(one.url), one.state, without_userinfo(one.reason))
+            for one in report.lost_next_pages
+        ],
+        "lost_next_page_count": report.lost_next_page_count,
+        "missing_files": [without_userinfo(url) for url in report.missing_files],
+        "missing_file_count": report.missing_file_count,
     }
 
 
@@ -126,6 +140,7 @@ def status_without_run(task: TaskRecord) -> StatusView:
         task_distinct_estimate=None,
         distinct_error=None,
         **left_out_parts(LeftOutReport()),
+        **lost_parts(LeftOutReport()),
     )
 
 

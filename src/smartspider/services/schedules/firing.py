@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smartspider.core.errors import Conflict, LeadershipLost, NotAllowed, NotFound, SmartSpiderError
+from smartspider.core.plurals import count
 from smartspider.core.runs.run import Run
 from smartspider.core.schedules import Firing, ScheduleRecord, starts_at
 from smartspider.installation.installation import Installation
@@ -117,7 +118,7 @@ async def _start_retry(
 ) -> bool:
     attempt = f"attempt {firing.tries + 2} of {schedule.rule.retries + 1}"
     if run.state == "completed":
-        reason = f"{attempt}: {run.counters.failed} requests of run {run.id} failed"
+        reason = f"{attempt}: {count(run.counters.failed, 'request')} of run {run.id} failed"
         if await installation.schedules.retry(firing, epoch=epoch, reason=reason) is None:
             return False
         try:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.requests.refusal import EXPECTED, RefusalCode
+from smartspider.core.runs.run import FINISHED
 from smartspider.store import statements
 from smartspider.store.database import Connection, RowCursor, row, rows
 from smartspider.store.settle.fields import decode_fields
+from smartspider.views.left_out import LostPage
 
 SQL = statements.load("left_out_report.sql", __package__)
 
 NEXT_PAGES_SHOWN = 5
 ENTRIES_SHOWN = 5
+LOST_SHOWN = 5
 
 
 class LeftOutRecord(msgspec.Struct, frozen=True):
@@ -45,6 +48,11 @@ class LeftOutReport(msgspec.Struct, frozen=True):
     missing_entry_count: int = 0
     empty_fields: list[str] = []
     """Fields without a value in any stored row."""
+    lost_next_pages: list[LostPage] = []
+    """The first next pages that failed or do not exist. Read once the run has ended, like files."""
+    lost_next_page_count: int = 0
+    missing_files: list[str] = []
+    missing_file_count: int = 0
 
     @property
     def is_cut(self) -> bool:
@@ -65,12 +73,35 @@ def read_report(connection: Connection, run_id: int) -> LeftOutReport:
     ]
     stored = fields.fetchone()
     number = entry_count.fetchone()
-    return LeftOutReport(
+    filled, state = (None, "") if stored is None else stored
+    report = LeftOutReport(
         sorted(reasons, key=_order),
         [url for (url,) in entries],
         int(number[0]) if number else 0,
-        [name for name, has_value in decode_fields(stored[0] if stored else None).items() if not has_value],
+        [name for name, has_value in decode_fields(filled).items() if not has_value],
     )
+    return _with_lost(connection, run_id, report) if state in FINISHED else report
+
+
+def _with_lost(connection: Connection, run_id: int, report: LeftOutReport) -> LeftOutReport:
+    """Return the report with next pages and files that a finished run did not get."""
+    pages = rows(connection, SQL.lost_next_pages, (run_id, LOST_SHOWN))
+    files = rows(connection, SQL.missing_files, (run_id, LOST_SHOWN))
+    return msgspec.structs.replace(
+        report,
+        lost_next_pages=[LostPage(*one) for one in pages],
+        lost_next_page_count=_number(connection, SQL.count_lost, run_id, len(pages)),
+        missing_files=[url for (url,) in files],
+        missing_file_count=_number(connection, SQL.count_missing_files, run_id, len(files)),
+    )
+
+
+def _number(connection: Connection, count: str, run_id: int, shown: int) -> int:
+    """Return how many there are; they are counted only if more than the shown ones are possible."""
+    if shown < LOST_SHOWN:
+        return shown
+    found = row(connection, count, (run_id,))
+    return int(found[0]) if found else shown
 
 
 def find_left_out(connection: Connection, run_id: int, fingerprint: bytes, url: str) -> LeftOutRecord | None:

@@ -23,5 +23,18 @@ SELECT url FROM url WHERE run_id = ? AND state = 'missing' AND is_entry = 1 AND 
 -- count_missing_entries: their number
 SELECT count(*) FROM url WHERE run_id = ? AND state = 'missing' AND is_entry = 1 AND page NOT LIKE '@%'
 
--- fields: the fields of the items of a run
-SELECT fields FROM run WHERE id = ?
+-- lost_next_pages: next pages that failed or do not exist
+SELECT url, state, coalesce(reason, '') FROM url
+WHERE run_id = ? AND state IN ('dead', 'broken', 'missing') AND is_next_page = 1 ORDER BY id LIMIT ?
+
+-- count_lost: their number
+SELECT count(*) FROM url WHERE run_id = ? AND state IN ('dead', 'broken', 'missing') AND is_next_page = 1
+
+-- missing_files: files that do not exist
+SELECT url FROM url WHERE run_id = ? AND state = 'missing' AND page LIKE '@file:%' ORDER BY id LIMIT ?
+
+-- count_missing_files: their number
+SELECT count(*) FROM url WHERE run_id = ? AND state = 'missing' AND page LIKE '@file:%'
+
+-- fields: the fields of the items of a run, and its state
+SELECT fields, state FROM run WHERE id = ?

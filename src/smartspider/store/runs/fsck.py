@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from smartspider.core.plurals import count
 from smartspider.core.runs.run import RunState
 from smartspider.store import events, statements
 from smartspider.store.database import Connection, one, rows
@@ -105,7 +106,7 @@ def _items(connection: Connection, repair: bool) -> list[Finding]:
         connection.executemany(SQL.drop_item_keys, found)
         connection.executemany(SQL.drop_item, found)
         connection.execute(SQL.count_items)
-    return [Finding("items", f"{len(found)} items belong to no finished page", is_repaired=repair)]
+    return [Finding("items", f"{count(len(found), 'item')} of no finished page", is_repaired=repair)]
 
 
 def _keys(connection: Connection, repair: bool) -> list[Finding]:

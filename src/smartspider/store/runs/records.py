@@ -180,9 +180,9 @@ def receipt(connection: Connection, run_id: int) -> list[HostReceipt]:
     found = []
     for host_id, name, requests, refusals, first_at, last_at in rows(connection, SQL.receipt, (run_id,)):
         gaps = row(connection, SQL.gaps, (host_id, run_id))
-        smallest, delay_s, violations, count = gaps or (None, 0.0, 0, 0)
-        count = max(requests, count)
-        span_s = last_at - first_at
+        smallest, delay_s, violations, sends, sends_s = gaps or (None, 0.0, 0, 0, None)
+        # The sends include robots.txt, but old ones are deleted; then the closed requests are more.
+        count, span_s = (sends, sends_s or 0.0) if sends >= requests else (requests, last_at - first_at)
         found.append(
             HostReceipt(
                 host=name,

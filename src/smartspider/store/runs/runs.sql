@@ -14,7 +14,7 @@ SELECT id, task_name, (SELECT spec FROM task_version WHERE task_id = run.task_id
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        (SELECT count(*) FROM lease WHERE run_id = run.id),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-       retries, returns, late, bytes_read, left_out
+       retries, returns, late, bytes_read, left_out, files
 FROM run WHERE id = ?
 
 -- unfinished: the oldest unfinished run of a task
@@ -152,7 +152,8 @@ SELECT h.id, h.name, v.requests, v.refusals, v.first_at, v.last_at FROM visit v 
 WHERE v.run_id = ? ORDER BY v.requests DESC
 
 -- gaps: the smallest gap before requests of a run to a host, and how many were too short
-SELECT min(gap), min(asked_s), sum(gap < delay_s - 0.001), (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2)
+SELECT min(gap), min(asked_s), sum(gap < delay_s - 0.001), (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2),
+       (SELECT max(at) - min(at) FROM send WHERE host_id = ?1 AND run_id = ?2)
 FROM (
     SELECT run_id, at - lag(at) OVER (ORDER BY at) AS gap, delay_s AS asked_s,
            min(delay_s, lag(delay_s) OVER (ORDER BY at)) AS delay_s

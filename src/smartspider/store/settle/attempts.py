@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from smartspider.core.events import Event, PageBuried, PageClosed
 from smartspider.core.frontier.verdict import Close, Settlement, UrlState
+from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.requests.request import Request
 from smartspider.store import statements
 from smartspider.store.database import Connection
@@ -17,9 +18,9 @@ SQL = statements.load("settle.sql", __package__)
 
 def closed_event(request: Request, verdict: Close, settlement: Settlement, items: int) -> Event:
     """Return the event for a closed request."""
-    run_id = settlement.lease.run_id
+    run_id, is_file = settlement.lease.run_id, request.page.startswith(FILE_PAGE)
     if verdict.state in ("dead", "broken"):
-        return PageBuried(run_id, request.host, request.url, verdict.reason, verdict.status)
+        return PageBuried(run_id, request.host, request.url, verdict.reason, verdict.status, is_file)
     return PageClosed(
         *(run_id, request.host, request.url, verdict.state, verdict.reason, verdict.status),
         items,
@@ -27,6 +28,7 @@ def closed_event(request: Request, verdict: Close, settlement: Settlement, items
         duplicates=max(len(verdict.items) - items, 0),
         bytes_read=settlement.bytes_read,
         waited_s=settlement.waited_s,
+        is_file=is_file,
     )
 
 

@@ -2,91 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
 
 import msgspec
 
-from smartspider.core.errors import RequestInvalid, TooManyRedirects
+from smartspider.core.errors import FetchFailed, RequestInvalid, TooManyRedirects
 from smartspider.core.pages.page import Page, redirect_target
+from smartspider.core.plurals import count
+from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.origins import OriginTrust
-from smartspider.core.requests.politeness import PolitenessPolicy
-from smartspider.core.requests.request import make_request
+from smartspider.core.requests.request import Request, make_request
 from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.engine.runtime import SystemClock
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.page_transports import open_transport
+from smartspider.fetch.page_transports import RunTransport, open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
-from smartspider.installation.settings import Settings, read_settings
+from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Permit, TransportContext
-from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
+from smartspider.interfaces.fetcher import Fetcher, Permit, TransportContext
+from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.wiring.worker import choose_proxy
-
-
-class SpacedPermit:
-    """A permit without a store: requests of one command to a host are one default delay apart."""
-
-    def __init__(self, clock: Clock, last_sent: dict[str, float], host: str) -> None:
-        self._clock = clock
-        self._last_sent = last_sent
-        self._host = host
-
-    async def approach(self) -> None:
-        """Return at once: the delay is short, so a connection may be opened now."""
-
-    async def enter(self) -> None:
-        """Wait until a delay has passed since the last request to the host."""
-        last = self._last_sent.get(self._host)
-        if last is not None:
-            await self._clock.sleep(max(0.0, last + PolitenessPolicy().delay_s - self._clock.monotonic()))
-
-    def sent(self) -> None:
-        """Start the delay."""
-        self._last_sent[self._host] = self._clock.monotonic()
-
-    def another(self, host: str) -> SpacedPermit:
-        """Return a permit for another request."""
-        return SpacedPermit(self._clock, self._last_sent, host)
-
-
-class CommandRobotsCache:
-    """The robots.txt answers of one command."""
-
-    def __init__(self) -> None:
-        self._answers: dict[str, RobotsAnswer] = {}
-
-    async def get_robots(self, origin: str) -> RobotsAnswer | None:
-        """Return the answer of an origin."""
-        return self._answers.get(origin)
-
-    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:  # noqa: ARG002 - part of the interface
-        """Keep an answer; the default delay applies."""
-        self._answers[answer.origin] = answer
-
-
-async def fetch_page(url: str, *, obey_robots: bool) -> Page:
-    """Fetch a URL given on the command line; its private address is allowed."""
-    return await command_fetcher(url, obey_robots=obey_robots)(url)
-
-
-def command_fetcher(url: str, *, obey_robots: bool) -> Callable[[str], Awaitable[Page]]:
-    """Return a function that fetches pages for one command, which was given a URL: politely, and robots.txt
-    once. The private address of the URL is allowed.
-    """
-    settings, clock, last_sent = read_settings(), SystemClock(), dict[str, float]()
-    normal = check_url(url)
-    policy = AddressPolicy.parse(settings.allow_private, [normal])
-
-    def permit_for(host: str) -> SpacedPermit:
-        return SpacedPermit(clock, last_sent, host)
-
-    robots = CommandRobotsCache() if obey_robots else None
-    trust = OriginTrust([normal])
-    return partial(fetch_with, FetchContext(settings, policy, clock, permit_for, robots, trust=trust))
 
 
 class FetchContext(msgspec.Struct, frozen=True):
@@ -101,6 +38,47 @@ class FetchContext(msgspec.Struct, frozen=True):
     secrets: SecretValues = {}
     trust: OriginTrust | None = None
     """Where secrets may be sent; None: to the origin of each URL that is fetched."""
+    report: Callable[[str], object] | None = None
+    """Called with a line about each request."""
+
+
+class ReportedTransport:
+    """A transport that reports each exchange in a line."""
+
+    def __init__(self, inner: RunTransport, report: Callable[[str], object]) -> None:
+        self._inner = inner
+        self._report = report
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        """Return the response to a request."""
+        return await reported(self._inner, request, permit, self._report)
+
+    def cut_at(self, max_bytes: int) -> Fetcher:
+        """Return a fetcher that truncates longer bodies, reported as well."""
+        return _ReportedFetcher(self._inner.cut_at(max_bytes), self._report)
+
+
+class _ReportedFetcher:
+    def __init__(self, inner: Fetcher, report: Callable[[str], object]) -> None:
+        self._inner = inner
+        self._report = report
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        return await reported(self._inner, request, permit, self._report)
+
+
+async def reported(
+    fetcher: Fetcher, request: Request, permit: Permit, report: Callable[[str], object]
+) -> Page:
+    """Fetch a request, and report its answer or its failure."""
+    what = f"{request.extras.method} {without_userinfo(request.url)}"
+    try:
+        page = await fetcher.fetch(request, permit)
+    except FetchFailed as error:
+        report(f"{what}: {error.code}")
+        raise
+    report(f"{what}: {page.status}, {count(len(page.body), 'byte')}, {page.elapsed_s:.3f} s")
+    return page
 
 
 def check_url(url: str) -> str:
@@ -120,7 +98,8 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
     headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
     request = make_request(normal)
     transport_context = TransportContext(context.clock, context.policy, choose_proxy(context.settings))
-    async with open_transport(plan, transport_context) as transport:
+    async with open_transport(plan, transport_context) as opened:
+        transport = opened if context.report is None else ReportedTransport(opened, context.report)
         robots = None
         if context.robots is not None:
             robots = build_robots(

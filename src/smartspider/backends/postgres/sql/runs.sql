@@ -4,7 +4,7 @@ SELECT id, task_name, (SELECT spec FROM task_version WHERE task_id = run.task_id
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-       retries, returns, late, bytes_read, left_out
+       retries, returns, late, bytes_read, left_out, files
 FROM run WHERE id = ?
 
 -- get_run__write: the same, locked
@@ -13,7 +13,7 @@ SELECT id, task_name, (SELECT spec FROM task_version WHERE task_id = run.task_id
        task_id, task_version, started_by, active_s, resumed_at, max_duration_s, tuning, revision, needs,
        coalesce((SELECT leased FROM load WHERE run_id = run.id), 0),
        total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-       retries, returns, late, bytes_read, left_out
+       retries, returns, late, bytes_read, left_out, files
 FROM run WHERE id = ? FOR NO KEY UPDATE OF run
 
 -- runs: all, newest first
@@ -80,7 +80,8 @@ ORDER BY l.queued DESC LIMIT ?2
 
 -- gaps: the smallest gap before requests of a run to a host, and how many were too short
 SELECT min(gap), min(asked_s), count(*) FILTER (WHERE gap < delay_s - 0.001),
-       (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2)
+       (SELECT count(*) FROM send WHERE host_id = ?1 AND run_id = ?2),
+       (SELECT max(at) - min(at) FROM send WHERE host_id = ?1 AND run_id = ?2)
 FROM (
     SELECT run_id, at - lag(at) OVER (ORDER BY at) AS gap, delay_s AS asked_s,
            least(delay_s, lag(delay_s) OVER (ORDER BY at)) AS delay_s

@@ -65,6 +65,7 @@ class FileContract(BackendContract):
         by_value = await backend.results.rows(RowQuery(run.id, sort="n", is_descending=True))
         assert [msgspec.json.decode(row.data) for row in by_value.rows] == wanted[::-1]
         assert await backend.store.file_totals(run.id) == (1, 3)
+        assert (await backend.store.get_run(run.id)).counters.files == 1
 
     async def test_a_failed_file_is_null(self, backend: Backend) -> None:
         """Its row keeps the reason."""
@@ -78,6 +79,10 @@ class FileContract(BackendContract):
             is_gone = lease.request.url == gone.url
             await settle(backend, closed(lease, "missing" if is_gone else "dead", "http 404"))
         assert await items(backend, run) == [{"gone": None, "dead": None}]
+        ended = await backend.store.finish(run.id)
+        assert (ended.state, ended.counters.files) == ("completed", 0)
+        report = await backend.insight.left_out(run.id)
+        assert (report.missing_files, report.missing_file_count) == ([gone.url], 1)
 
     async def test_redirected_files_are_found_whoever_came_first(self, backend: Backend) -> None:
         """Two URLs that lead to a third have its file, also through several redirects."""
@@ -107,6 +112,7 @@ class FileContract(BackendContract):
             {"f": refers_to(file_at("never"))},
             {"f": {REFERENCE: "no hex", "url": "x", "form": "path"}},
             {"f": {REFERENCE: "00", "more": 1}},
+            {"f": {REFERENCE: page.request.fingerprint.hex(), "url": "x", "form": "path"}},
         ]
         await settle(backend, done(page, items=odd))
         assert await items(backend, run) == odd

@@ -80,6 +80,27 @@ class LeftOutContract(BackendContract):
         """A worker that has joined."""
         return await backend.frontier.join(WorkerRegistration("w"))
 
+    async def test_lost_next_pages_are_named_once_the_run_has_ended(self, backend: Backend) -> None:
+        """A failed or missing next page cuts a list short; other failures do not."""
+        run = await begin(backend, "list")
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        (page,) = await take(backend, worker, run)
+        lost = [next_page(f"page{number}") for number in range(7)]
+        await settle(backend, done(page, *lost, url("other")))
+        for lease in await take(backend, worker, run, want=8):
+            state = "missing" if lease.request.url.endswith("page1") else "dead"
+            await settle(backend, closed(lease, state, "http 500"))
+        assert (await backend.insight.left_out(run.id)).lost_next_pages == []
+        await backend.store.finish(run.id)
+        report = await backend.insight.left_out(run.id)
+        assert report.lost_next_page_count == 7
+        assert {one.url for one in report.lost_next_pages} <= {one.url for one in lost}
+        assert {(one.state, one.reason) for one in report.lost_next_pages} <= {
+            ("dead", "http 500"),
+            ("missing", "http 500"),
+        }
+        assert report.missing_file_count == 0
+
     async def test_a_link_that_is_left_out_has_its_reason_and_its_page(
         self, backend: Backend, worker: int
     ) -> None:

@@ -107,6 +107,19 @@ class RunInspectionContract(BackendContract):
         assert receipt.smallest_gap_s == pytest.approx(0.4)
         assert receipt.asked_delay_s == 1.0
 
+    async def test_the_rate_of_a_receipt_is_that_of_the_requests_it_counts(self, backend: Backend) -> None:
+        """robots.txt is a request too: it begins the time in which the requests were sent."""
+        run = await begin(backend, *urls(2), delay_s=1.0)
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        start = backend.clock.monotonic()
+        for sent in ((0.0, 1.0), (2.0,)):
+            lease = await take_one(backend, worker, run)
+            await backend.clock.advance(5.0)
+            await settle(backend, done(lease, sends=tuple(SentRequest(HOST, start + at, 1.0) for at in sent)))
+        (receipt,) = await backend.store.receipt(run.id)
+        assert receipt.requests == 3
+        assert receipt.requests_per_s == pytest.approx(1.0)
+
     async def test_a_receipt_shows_the_delay_of_its_own_run(self, backend: Backend) -> None:
         """An earlier run had a shorter delay; violations are counted by the run's own delay."""
         slow, quick = await begin(backend, *urls(3), delay_s=2.0), await begin(backend, *urls(3), delay_s=2.0)
