@@ -92,7 +92,7 @@ def test_a_group_that_takes_no_part_in_the_match_is_null(one: One) -> None:
     [
         ("unicode", "a" + "\u0301\u0316" * 500_000, "has too many combining marks in a row"),
         ("html_text", "<div>" * 100_000 + "x", "is HTML that nests its elements too deeply to be read"),
-        ("markdown", "<div>" * 4_000 + "x", "is HTML that nests its elements too deeply to be read"),
+        ("markdown", "<div>" * 4_000 + "x", "is HTML that is nested too deep"),
         ("markdown", "x" * 2_000_001, "is too long to become Markdown"),
         ("split", "," * 1_000_000, "has more than 100000 parts"),
         ("html_text", "<br>" * 200_000, "is HTML with too many tags"),
