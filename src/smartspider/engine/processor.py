@@ -77,8 +77,7 @@ class Processor:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             location = f"{Path(frame.filename).name}:{frame.lineno}"
             outcome = NotReadable(f"unexpected {type(error).__name__} at {location}: {error}")
-        if isinstance(outcome, FetchFailed):  # a site may repeat what it was sent
-            outcome.message = self._redact(outcome.message)
+        outcome = self._redacted(outcome)
         found = outcome.children if isinstance(outcome, Reading) else None
         judgement = judge(lease, outcome, self._plan.retry, random.random())  # noqa: S311 - jitter
         return Processed(
@@ -94,6 +93,15 @@ class Processor:
             ),
             found,
         )
+
+    def _redacted(self, outcome: Reading | FetchFailed) -> Reading | FetchFailed:
+        """Return the outcome without secrets in its reason: a site may repeat what it was sent."""
+        if isinstance(outcome, FetchFailed):
+            outcome.message = self._redact(outcome.message)
+        elif outcome.close is not None and outcome.close.state == "skipped":
+            close = msgspec.structs.replace(outcome.close, reason=self._redact(outcome.close.reason))
+            return msgspec.structs.replace(outcome, close=close)
+        return outcome
 
     def _read(self, page: Page, lease: Lease) -> Reading:
         activity.begin(lease)

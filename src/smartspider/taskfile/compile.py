@@ -101,6 +101,7 @@ def _page_fetch(plan: FetchPlan, own: PageFetch) -> FetchPlan:
         timeout_s=own.timeout_s or plan.timeout_s,
         max_bytes=own.max_bytes or plan.max_bytes,
         user_agents=tuple(own.user_agents) or plan.user_agents,
+        send_secrets_to=plan.send_secrets_to,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.control_characters import escape_controls
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import Event
 from smartspider.core.logs import LEVEL_NAMES, LogLine, StoredLogLine
@@ -123,7 +124,7 @@ def as_json(line: LogLine) -> str:
 def print_line(line: LogLine) -> None:
     """Print a line to standard output; errors are ignored."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stdout.write(f"{as_json(line)}\n")
+        sys.stdout.write(f"{escape_controls(as_json(line))}\n")
         sys.stdout.flush()
 
 

@@ -6,8 +6,11 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.control_characters import escape_controls
 from smartspider.core.datetimes import format_time
 from smartspider.core.logs import LEVEL_NAMES, StoredLogLine
+
+_SPACES = dict.fromkeys(map(ord, "\t\n\v\f\r\x85\u2028\u2029"), " ")
 
 
 class LogView(msgspec.Struct, frozen=True):
@@ -51,5 +54,5 @@ def log_text(line: LogView) -> str:
     at = f"{line.at[:19]}Z" if line.at.endswith("Z") else line.at
     run = "" if line.run_id is None else f"run {line.run_id}"
     parts = (at, f"{line.level:<7}", run, line.worker, line.event, line.text, line.url or "")
-    text = "  ".join(part for part in parts if part)
-    return "".join(char if char.isprintable() else " " for char in text)
+    text = "  ".join(part for part in parts if part).translate(_SPACES)
+    return text if text.isprintable() else escape_controls(text)

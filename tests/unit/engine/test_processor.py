@@ -167,3 +167,11 @@ async def test_the_reason_of_a_failure_repeats_no_secret_that_the_site_repeated(
         verdict = processed.settlement.verdict
         assert isinstance(verdict, Close)
         assert "/x?echo=[redacted]&token=[redacted] is" in verdict.reason
+
+
+async def test_the_reason_of_a_refused_redirect_repeats_no_secret() -> None:
+    moved = Page(URL, 302, {"location": "http://o.example/s3cret-value?token=other"}, b"", "utf-8", 0.0)
+    verdict = (await process(moved, redact=Redactor(["s3cret-value"]).text)).settlement.verdict
+    assert isinstance(verdict, Close)
+    assert verdict.state == "skipped"
+    assert "http://o.example/[redacted]?token=[redacted]" in verdict.reason

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from smartspider.core.errors import NotSignedIn, SettingInvalid, TooMany
+from smartspider.installation.settings import Settings
+from smartspider.services.access.access import create_first_admin
 from smartspider.services.access.secrets import check_admin_token
 from smartspider.services.access.sign_in_limits import (
     FORGIVEN_EVERY_S,
@@ -17,6 +20,7 @@ from smartspider.services.access.sign_in_limits import (
     delay_s,
     network_of,
 )
+from smartspider.wiring.opening import open_installation
 from smartspider_testing.clock import ManualClock
 
 HOME, OTHER = "192.0.2.1", "198.51.100.7"
@@ -145,3 +149,9 @@ def test_a_short_admin_token_is_refused_without_being_told() -> None:
     with pytest.raises(SettingInvalid, match="SMARTSPIDER_ADMIN_TOKEN has fewer than 8") as refused:
         check_admin_token("s3cret")
     assert "s3cret" not in refused.value.line
+
+
+async def test_a_server_with_a_short_admin_token_does_not_start(tmp_path: Path) -> None:
+    async with open_installation(tmp_path, Settings(admin_token="short "), "api") as installation:
+        with pytest.raises(SettingInvalid):
+            await create_first_admin(installation)

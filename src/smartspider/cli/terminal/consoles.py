@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
-from smartspider.cli.terminal.escapes import escape_controls
+from smartspider.cli.terminal.escapes import printable
 from smartspider.cli.terminal.streams import SafeStream
 
 if TYPE_CHECKING:
@@ -28,4 +28,4 @@ def plain_text(text: str, style: str = "") -> Text:
     """Return a text of others for a console: without markup, control characters escaped."""
     from rich.text import Text
 
-    return Text(escape_controls(text), style=style)
+    return Text(printable(text), style=style)

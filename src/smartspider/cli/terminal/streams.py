@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
-from smartspider.cli.terminal.escapes import escape_controls, mark_colour
+from smartspider.cli.terminal.escapes import mark_colour, printable
 from smartspider.core.errors import StoreUnavailable
 
 STREAMS = (0, 1, 2)
@@ -33,7 +33,7 @@ class SafeStream:
     def write(self, text: str) -> int:
         """Write a text, or drop it."""
         if self._is_escaped:
-            text = escape_controls(text, has_colour=has_colour(self._stream))
+            text = printable(text, has_colour=has_colour(self._stream))
         return self._write(text)
 
     def write_data(self, text: str) -> int:

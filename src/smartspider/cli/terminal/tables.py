@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from smartspider.cli.terminal.consoles import open_console, plain_text
-from smartspider.cli.terminal.escapes import escape_controls
 from smartspider.cli.terminal.streams import is_quiet
+from smartspider.core.control_characters import escape_controls
 from smartspider.outputs.cells import to_json, to_text
 
 if TYPE_CHECKING:

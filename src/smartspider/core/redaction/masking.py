@@ -20,6 +20,8 @@ T = TypeVar("T")
 PAGE_CONTENT = frozenset({"data", "row", "rows", "value", "before", "after", "examples"})
 """Fields of views that hold what pages contain, which is no secret of the task."""
 
+MIN_CHARS = 6
+"""Shorter texts contain no secret with its name."""
 _PARAMETER = re.compile(r"(?<=[?&;#])([^\s=&;#\"'<>?]{1,200})=([^\s&;#\"'<>]*)")
 _FORM = re.compile(r"[^\s=&]+=[^\s&]*(?:&[^\s=&]+=[^\s&]*)*")
 _PLAIN = Redactor()
@@ -29,6 +31,8 @@ def mask_text(text: str) -> str:
     """Return a text with the secrets in its URLs masked: user information, and query parameters that are
     not known to be harmless.
     """
+    if len(text) < MIN_CHARS:
+        return text
     if "=" in text and any(mark in text for mark in "?&;#"):
         text = _PARAMETER.sub(_masked_parameter, text)
     return _PLAIN.text(text)

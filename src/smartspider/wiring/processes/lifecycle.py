@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
 from typing import Any, TypeVar
 
+from smartspider.core.control_characters import escape_controls
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.engine.runtime import die_with_parent
 from smartspider.engine.supervisor import STORE_UNAVAILABLE
@@ -24,7 +25,7 @@ def run_process(main: Coroutine[Any, Any, None]) -> int:
         run_loop(main)
     except SmartSpiderError as error:
         with suppress(OSError):  # standard error may be closed
-            sys.stderr.write(f"{error.message}\n")
+            sys.stderr.write(f"{escape_controls(error.message)}\n")
         return STORE_UNAVAILABLE if isinstance(error, StoreUnavailable) else 1
     return 0
 
