@@ -189,5 +189,14 @@ def test_a_server_downloads_into_its_data_folder(workshop: Workshop) -> None:
         server.until_state(run_id, "completed")
         (row,) = server.rows(run_id)
         (listed,) = server.ask("GET", f"/api/results?run_id={run_id}").expect(200).json["items"]
+        (file,) = server.ask("GET", f"/api/runs/{run_id}/files").expect(200).json["items"]
+        sent = server.ask("GET", f"/api/runs/{run_id}/files/{file['id']}").expect(200)
+        assert server.ask("GET", f"/api/runs/{run_id}").expect(200).json["files"] == 1
+        target = ("--server", server.url, "--token", server.token)
+        copied = workshop.run("results", "files", "-o", "copies", *target)
     assert listed["data"] == row
     assert (workshop.folder / "data" / row["image"]["path"]).read_text() == "a"
+    assert (file["path"], file["url"], file["bytes"]) == (row["image"]["path"], site.url("/a.png"), 1)
+    assert sent.body == b"a"
+    assert copied.code == 0, copied.err
+    assert (workshop.folder / "copies" / file["path"]).read_text() == "a"

@@ -95,6 +95,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "show": ("smartspider.cli.results.show:show", "Show rows of a run."),
     "export": ("smartspider.cli.results.export:export", "Write all rows of a run to files."),
     "diff": ("smartspider.cli.results.diff:diff", "Compare the rows of two runs."),
+    "files": ("smartspider.cli.results.files:files", "List or copy the files that a run downloaded."),
     "rejects": ("smartspider.cli.results.step_log:rejects", "Show rejected items with the reason."),
     "cleaning": (
         "smartspider.cli.results.step_log:cleaning",

@@ -8,10 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from smartspider.client.handles import Logs, Runs, Tasks
-from smartspider.client.http import ServerConnection
+from smartspider.client.http import ServerAddress, ServerConnection
 from smartspider.client.remote import RemoteOperations
 from smartspider.client.retry import ClientRetry
 from smartspider.core.errors import SettingInvalid
@@ -40,7 +38,7 @@ class Client(RemoteOperations):
         ca_file: str | None = None,
         retry: ClientRetry = ClientRetry(),
     ) -> None:
-        super().__init__(ServerConnection(url, token, ca_file=ca_file, retry=retry))
+        super().__init__(ServerConnection(ServerAddress(url, token, ca_file), retry))
         self.tasks = Tasks(self)
         self.runs = Runs(self)
         self.logs = Logs(self)
@@ -64,14 +62,6 @@ class Client(RemoteOperations):
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-class ServerAddress(msgspec.Struct, frozen=True):
-    """The address of a server, and the token to send."""
-
-    url: str
-    token: str | None
-    ca_file: str | None
 
 
 def address_from_env(environment: Mapping[str, str] | None = None) -> ServerAddress:

@@ -25,22 +25,23 @@ KEEP_ALIVE_S = 3.0
 MAX_MESSAGE_BYTES = 16 << 20
 
 
+class ServerAddress(msgspec.Struct, frozen=True):
+    """The address of a server, and the token to send."""
+
+    url: str
+    token: str | None = None
+    ca_file: str | None = None
+
+
 class ServerConnection:
     """A session with a server, opened with the first request. Requests that are safe to repeat are retried if
     the connection breaks or the server is busy.
     """
 
-    def __init__(
-        self,
-        url: str,
-        token: str | None = None,
-        *,
-        ca_file: str | None = None,
-        retry: ClientRetry = ClientRetry(),
-    ) -> None:
-        self.url, self.retry = check_server_url(url), retry
-        self._token = token
-        self._ca_file = ca_file
+    def __init__(self, address: ServerAddress, retry: ClientRetry) -> None:
+        self.url, self.retry = check_server_url(address.url), retry
+        self._token = address.token
+        self._ca_file = address.ca_file
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:

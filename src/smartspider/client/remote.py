@@ -64,10 +64,19 @@ class RemoteOperations(AllOperations):
         """Yield all rows of a run as a file, in chunks; raise an error if the connection breaks."""
         where = options.get("where", ())
         params = {**options, "format": format, "where": [where] if isinstance(where, str) else list(where)}
+        async for piece in self._file("POST", "/api/results/export", params):
+            yield piece
+
+    async def download_run_file(self, run_id: str, file_id: str) -> AsyncGenerator[bytes]:
+        """Yield a file that a run downloaded, in chunks; raise an error if the connection breaks."""
+        async for piece in self._file("GET", build_path("/api/runs/", run_id, "/files/", file_id)):
+            yield piece
+
+    async def _file(
+        self, method: str, path: str, params: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[bytes]:
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=EXPORT_READ_TIMEOUT_S)
-        async with self.connection.open(
-            "POST", "/api/results/export", params=params, timeout=timeout
-        ) as answer:
+        async with self.connection.open(method, path, params=params, timeout=timeout) as answer:
             async for piece in answer.content.iter_chunked(PIECE_BYTES):
                 yield piece
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 from smartspider.client.client import Client, address_from_env
 from smartspider.client.handles import Logs, RunHandle, Runs, TaskHandle, Tasks
 from smartspider.client.portal import Mirror, Portal
-from smartspider.client.retry import ClientRetry
 from smartspider.client.rows import Results
 
 
@@ -53,15 +52,8 @@ class SyncClient(Mirror):
     of `Client`, and its streams are iterators.
     """
 
-    def __init__(
-        self,
-        url: str,
-        token: str | None = None,
-        *,
-        ca_file: str | None = None,
-        retry: ClientRetry = ClientRetry(),
-    ) -> None:
-        super().__init__(Client(url, token, ca_file=ca_file, retry=retry), Portal())
+    def __init__(self, *address: Any, **options: Any) -> None:
+        super().__init__(Client(*address, **options), Portal())
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:

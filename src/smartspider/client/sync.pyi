@@ -16,6 +16,7 @@ from smartspider.core.notifications import ChannelKind, NotificationEvent
 from smartspider.core.runs.run import RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
+from smartspider.operations.files import FileCursor
 from smartspider.operations.hosts import Host
 from smartspider.operations.logs import OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
@@ -46,11 +47,12 @@ from smartspider.views.notifications import (
     TriedView,
 )
 from smartspider.views.params import Cursor, Id, IdempotencyKey, IfMatch, Limit, RunId, TaskId
-from smartspider.views.preview import DryRun, PreviewView
+from smartspider.views.preview import DryRun, PreviewView, SuggestionsView
 from smartspider.views.results import (
     CleaningView,
     CoverageView,
     DifferenceView,
+    FileView,
     RejectView,
     ResultCountView,
     ResultView,
@@ -303,6 +305,12 @@ class _LogCalls:
         self, run_id: str, *, after: str | None = None, **only: Unpack[LogArguments]
     ) -> Generator[LogView]: ...
 
+class _FileCalls:
+    def list_run_files(
+        self, run_id: RunId, *, limit: Limit = 100, cursor: FileCursor = None
+    ) -> Listed[FileView]: ...
+    def download_run_file(self, run_id: str, file_id: str) -> Generator[bytes]: ...
+
 class _ResultCalls:
     def list_results(
         self,
@@ -350,6 +358,7 @@ class _ExplainCalls:
         task: Mapping[str, Any] | None = None,
         page: str = "default",
     ) -> PreviewView: ...
+    def suggest_tasks(self, url: str, *, headers: Mapping[str, str] | None = None) -> SuggestionsView: ...
 
 class _LiveCalls:
     def follow_run(
@@ -456,6 +465,7 @@ class _RemoteCalls:
     def export_results(
         self, *, format: str = "jsonl", **options: Unpack[ExportArguments]
     ) -> Generator[bytes]: ...
+    def download_run_file(self, run_id: str, file_id: str) -> Generator[bytes]: ...
     def follow_run(
         self, run_id: str, *, after: int | None = None, follow: bool = False, snapshot: bool = False
     ) -> Generator[LiveEvent]: ...
@@ -492,6 +502,7 @@ class SyncClient(
     _NotificationCalls,
     _ScheduleCalls,
     _LogCalls,
+    _FileCalls,
     _ResultCalls,
     _ExplainCalls,
     _LiveCalls,

@@ -20,6 +20,9 @@ NAMES = (
     "page.extracted",
 )
 
+FILES = ("file.created", "file.half_written", "file.written", "file.linked")
+"""Between the steps of writing a downloaded file."""
+
 TASKS = ("task.versioned", "audit.added", "audit.headed", "run.created")
 """Between the steps of writing tasks, runs and the audit log."""
 

@@ -12,6 +12,7 @@ from tempfile import mkstemp
 from urllib.parse import unquote, urlsplit
 
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.failpoints import reach
 from smartspider.core.pages.files import FilePlan, StoredFile
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.urls import host_of
@@ -99,13 +100,19 @@ def _write(path: Path, body: bytes, digest: str) -> Path:
     number, name = mkstemp(prefix=".part-", dir=path.parent)
     temporary = Path(name)
     try:
+        reach("file.created")
         with os.fdopen(number, "wb") as file:
-            file.write(body)
+            file.write(memoryview(body)[: len(body) // 2])
+            file.flush()
+            reach("file.half_written")
+            file.write(memoryview(body)[len(body) // 2 :])
             file.flush()
             os.fsync(file.fileno())
+        reach("file.written")
         temporary.chmod(0o644)
         for target in (path, path.with_name(f"{path.stem}-{digest[:16]}{path.suffix}")):
             if _link(temporary, target, body):
+                reach("file.linked")
                 return target
         return temporary.replace(target)
     finally:

@@ -9,7 +9,7 @@ from smartspider.operations.operation import Body, Operations, operation
 from smartspider.services.inputs import parse_id
 from smartspider.views.explain import ExplanationView
 from smartspider.views.params import body, query
-from smartspider.views.preview import PreviewView
+from smartspider.views.preview import PreviewView, SuggestionsView
 
 PREVIEW = {
     "url": "https://shop.example.com/list",
@@ -19,6 +19,28 @@ PREVIEW = {
     "rejected": [],
     "counts": {},
     "warnings": [],
+}
+
+
+SUGGESTIONS = {
+    "url": "https://shop.example.com/list",
+    "candidates": [
+        {
+            "kind": "list",
+            "items": "li.product",
+            "count": 24,
+            "score": 1.0,
+            "reasons": ["24 items"],
+            "fields": [{"name": "title", "rule": "h2::text", "samples": ["Tea"], "coverage": 1.0}],
+            "next_page": None,
+            "task": {
+                "name": "shop_example_com_list",
+                "entry_urls": ["https://shop.example.com/list"],
+                "selectors": {"items": "li.product", "fields": {"title": "h2::text"}},
+            },
+        }
+    ],
+    "explanation": ["list, li.product: first of 1 candidate"],
 }
 
 
@@ -95,4 +117,39 @@ class ExplainOperations(Operations):
         services = self.services
         return await preview_page(
             *(services.installation, services.previews, self.principal, url), given=given, page_type=page
+        )
+
+    @operation(
+        "POST",
+        "/api/suggest",
+        needs=("tasks", "write"),
+        summary="Suggest tasks for a page",
+        answer="The candidates, best first",
+        example=SUGGESTIONS,
+        body=Body(
+            "SuggestAsked",
+            "A URL, and headers to fetch it with.",
+            examples=({"url": "https://shop.example.com/list"},),
+        ),
+    )
+    async def suggest_tasks(
+        self,
+        url: Annotated[str, body("The page to fetch.", max_length=8000)],
+        *,
+        headers: Annotated[
+            Mapping[str, str] | None,
+            body(
+                "Request headers, also in the suggested tasks. `${NAME}` in a value is a secret.",
+                wire=dict[str, str] | None,
+            ),
+        ] = None,
+    ) -> SuggestionsView:
+        """Fetch a page within its host's rate limit, detect its lists and fields, fetch likely next pages,
+        and return a task for each list. A feed, a sitemap or a JSON API works, too. Nothing is stored.
+        """
+        from smartspider.wiring.preview.dry_run import suggest_tasks
+
+        services = self.services
+        return await suggest_tasks(
+            services.installation, services.previews, self.principal, url, headers or {}
         )

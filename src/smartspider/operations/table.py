@@ -5,6 +5,7 @@ from __future__ import annotations
 from smartspider.operations.access import SessionOperations, TokenOperations, UserOperations
 from smartspider.operations.audit import AuditOperations
 from smartspider.operations.explain import ExplainOperations
+from smartspider.operations.files import FileOperations
 from smartspider.operations.hosts import HostOperations
 from smartspider.operations.live import LiveOperations
 from smartspider.operations.logs import LogOperations
@@ -30,6 +31,7 @@ class AllOperations(
     NotificationOperations,
     ScheduleOperations,
     LogOperations,
+    FileOperations,
     ResultOperations,
     ExplainOperations,
     LiveOperations,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -109,3 +109,48 @@ class PreviewView(msgspec.Struct, frozen=True):
     counts: dict[str, StepView]
     """Counts of each step, by its name in the task."""
     warnings: list[str]
+
+
+class NextPageView(msgspec.Struct, frozen=True):
+    """A possible next page of a list, and what became of it when it was fetched."""
+
+    url: str
+    state: Literal["checked", "refused", "other", "same", "failed"]
+    """`checked`: it has more of the list, and the task follows it."""
+    message: str
+    pagination: dict[str, Any]
+
+
+class SuggestedFieldView(msgspec.Struct, frozen=True):
+    """A field of the items, with values of the page."""
+
+    name: str
+    rule: Any
+    samples: list[Any]
+    coverage: float
+    """The share of items with a value."""
+
+
+class SuggestionView(msgspec.Struct, frozen=True):
+    """A list or record found on a page, and the task that crawls it."""
+
+    kind: Literal["list", "table", "data", "feed", "page", "sitemap"]
+    items: Any
+    """The rule that finds the items; null if the page is one item."""
+    count: int
+    """The number of items on the page."""
+    score: float
+    reasons: list[str]
+    fields: list[SuggestedFieldView]
+    next_page: NextPageView | None
+    task: dict[str, Any]
+
+
+class SuggestionsView(msgspec.Struct, frozen=True):
+    """The suggestions for a page, best first. Nothing is stored."""
+
+    url: str
+    """The URL after redirects."""
+    candidates: list[SuggestionView]
+    explanation: list[str]
+    """Why the first one is first."""

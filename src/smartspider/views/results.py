@@ -123,3 +123,19 @@ class DifferenceView(msgspec.Struct, frozen=True):
     changes: list[RowChange]
     has_more: bool
     """True if there are more changes."""
+
+
+class FileView(msgspec.Struct, frozen=True):
+    """A file that a run downloaded."""
+
+    id: str
+    """Identifies the file within its run."""
+    run_id: str
+    url: str
+    path: str
+    """The path below the folder of all files, as rows name it."""
+    sha256: str
+    bytes: int
+    type: str
+    """The media type that the site gave."""
+    downloaded_at: str

@@ -15,7 +15,7 @@ LEASE = "SMARTSPIDER_TEST_LEASE_S"
 PLACEMENT = "SMARTSPIDER_TEST_PLACEMENT"
 """`off` disables host placement, for benchmarks."""
 POINTS = (
-    *(*failpoints.NAMES, *failpoints.TASKS, *failpoints.IDEMPOTENCY),
+    *(*failpoints.NAMES, *failpoints.FILES, *failpoints.TASKS, *failpoints.IDEMPOTENCY),
     *(*failpoints.CLUSTER, *failpoints.LEADER, *failpoints.MIGRATION),
 )
 

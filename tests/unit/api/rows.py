@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.extraction import RejectedItem, ValueChange
+from smartspider.core.pages.files import FileOutcome, StoredFile
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.installation import Installation
@@ -38,6 +41,7 @@ async def crawled(
     *,
     rejected: Sequence[RejectedItem] = (),
     changes: Sequence[ValueChange] = (),
+    file: StoredFile | None = None,
     ends: bool = True,
     **spec: Any,
 ) -> Run:
@@ -47,6 +51,8 @@ async def crawled(
     worker = await folder.frontier.join(WorkerRegistration("w"))
     (lease,) = (await folder.frontier.lease(worker, 1, [run.id])).leases
     verdict = Close("done", status=200, items=list(rows), rejected=list(rejected), changes=list(changes))
+    if file is not None:
+        verdict = msgspec.structs.replace(verdict, outcome=FileOutcome(file))
     await folder.ledger.settle([Settlement(lease, verdict)])
     await folder.frontier.leave(worker)
     return await folder.store.finish(run.id) if ends else await folder.store.get_run(run.id)

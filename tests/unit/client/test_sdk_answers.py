@@ -18,9 +18,11 @@ from tests.unit.api.rows import TEA, crawled
 
 from smartspider.api.app import create_app
 from smartspider.client import Client
-from smartspider.client.http import ServerConnection
+from smartspider.client.http import ServerAddress, ServerConnection
+from smartspider.client.retry import ClientRetry
 from smartspider.core.logs import LogLine
 from smartspider.core.pages.extraction import RejectedItem, ValueChange
+from smartspider.core.pages.files import StoredFile
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.operations.services import Services
 from smartspider.views.listed import Listed
@@ -35,7 +37,7 @@ class Recording(ServerConnection):
     """A connection that remembers what was asked, and the last answer."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        super().__init__(url, token)
+        super().__init__(ServerAddress(url, token), ClientRetry())
         self.asked: list[tuple[str, str]] = []
         self.answer = b""
 
@@ -125,11 +127,14 @@ CALLS: dict[str, Call] = {
     "explain_stall": lambda c, w: c.explain_stall(w.paused),
     "list_run_failures": lambda c, w: c.list_run_failures(w.run),
     "list_run_pages": lambda c, w: c.list_run_pages(w.run, state="done", limit=1),
+    "list_run_files": lambda c, w: c.list_run_files(w.run),
+    "download_run_file": lambda c, w: c.download_run_file(w.run, w.made["list_run_files"].items[0].id),
     "get_run_receipt": lambda c, w: c.get_run_receipt(w.run),
     "follow_run": lambda c, w: c.follow_run(w.run, after=1),
     "watch_task": lambda c, w: c.watch_task(w.task),
     "explain_url": lambda c, w: c.explain_url("http://tea.example/list", run_id=w.run),
     "preview_page": lambda c, w: c.preview_page(w.site, selectors=RULES),
+    "suggest_tasks": lambda c, w: c.suggest_tasks(f"{w.site}list", headers={"Accept-Language": "en"}),
     "list_results": lambda c, w: c.list_results(
         run_id=w.run, where="price>=3", fields="name,price", sort="-price", limit=2
     ),
@@ -195,7 +200,10 @@ async def world(services: Services) -> AsyncIterator[World]:
     rejected = [RejectedItem("too dear", {"name": "Gyokuro"}, "range", "price", 99)]
     changes = [ValueChange(0, "number", "price", "12.5", 12.5)]
     await crawled(services.installation, TEA[:2])
-    run = await crawled(services.installation, TEA, rejected=rejected, changes=changes)
+    file = StoredFile("files/a.png", "aa" * 32, 1, "image/png")
+    (services.installation.path / "files").mkdir()
+    (services.installation.path / "files/a.png").write_bytes(b"x")
+    run = await crawled(services.installation, TEA, rejected=rejected, changes=changes, file=file)
     line = LogLine(at=1.0, level=30, event="fetch.slow", text="a slow page", worker="w", run_id=run.id)
     await services.installation.logs.add([msgspec.structs.replace(line, task_id=run.task_id), line])
     other = await crawled(services.installation, TEA[:1], name="other", ends=False)
@@ -203,6 +211,8 @@ async def world(services: Services) -> AsyncIterator[World]:
     await services.installation.frontier.join(WorkerRegistration("w", node="crawler-1"))
     async with ScriptableSite() as site:
         site.on("/", page("<div class=p><h2>Tea</h2></div>")).on("/hook", page(""))
+        cards = "".join(f"<li class=p><a href=/{n}>Tea {n}</a><b>{n}</b></li>" for n in range(8))
+        site.on("/list", page(f"<ul>{cards}</ul>"))
         yield World(site.url(), str(run.id), str(other.id), str(run.task_id))
 
 

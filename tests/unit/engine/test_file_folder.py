@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from smartspider.core import failpoints
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.pages.files import FilePlan
 from smartspider.core.pages.page import Page
@@ -110,3 +113,22 @@ def test_a_link_to_another_file_is_not_taken_for_the_file(tmp_path: Path) -> Non
     (tmp_path / "elsewhere").write_bytes(b"x")
     (tmp_path / "files" / "a.png").symlink_to(tmp_path / "elsewhere")
     assert put(tmp_path, page(), "{name}.{ext}") == f"files/a-{hashlib.sha256(b'x').hexdigest()[:16]}.png"
+
+
+@pytest.mark.parametrize("point", failpoints.FILES)
+def test_no_half_file_is_taken_for_whole_after_kill_nine(tmp_path: Path, point: str) -> None:
+    body = bytes(range(256)) * 4096
+    pid = os.fork()
+    if pid == 0:  # the child dies in the middle of writing
+        failpoints.arm(lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == point else None)
+        try:
+            put(tmp_path, page(body=body), "{name}.{ext}")
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    named = [path for path in all_files(tmp_path) if not Path(path).name.startswith(".part-")]
+    assert [(tmp_path / path).read_bytes() == body for path in named] == [True] * len(named)
+    assert named == (["files/a.png"] if point == "file.linked" else [])
+    assert put(tmp_path, page(body=body), "{name}.{ext}") == "files/a.png"
+    assert (tmp_path / "files/a.png").read_bytes() == body

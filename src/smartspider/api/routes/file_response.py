@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from smartspider.api.limits import ApiLimits
 from smartspider.services.results.exports import Export
-from smartspider.services.results.outputs import media_types
+from smartspider.services.results.outputs import OTHER, media_types
 
 _log = logging.getLogger(__name__)
 
@@ -107,12 +107,12 @@ def document_file(description: str) -> dict[str, Any]:
         "description": description,
         "headers": {
             "Content-Disposition": {
-                "description": "The name of the file: `<task>-run-<id>.<format>`.",
+                "description": "The name of the file; of an export `<task>-run-<id>.<format>`.",
                 "schema": {"type": "string"},
             }
         },
         "content": {
-            **{name.partition(";")[0]: {"schema": {}} for name in sorted(set(media_types()))},
+            **{name.partition(";")[0]: {"schema": {}} for name in sorted({*media_types(), OTHER})},
             "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
         },
     }

@@ -116,8 +116,7 @@ async def _download(
     operations: AllOperations, run_id: str, path: Path, options: OutputOptions, *, only_changes: bool
 ) -> None:
     """Write a file that the server exports; it appears only when it is complete."""
-    from contextlib import aclosing
-
+    from smartspider.cli.results.received_file import write_pieces
     from smartspider.core.errors import NotBuilt
     from smartspider.outputs.files import PendingFile, compression_of
     from smartspider.outputs.stdout import STDOUT, StdoutFile
@@ -127,22 +126,13 @@ async def _download(
     compression = compression_of(path)
     suffix = Path(path.stem if compression else path.name).suffix.removeprefix(".").lower()
     file: PendingFile | StdoutFile = StdoutFile() if path == STDOUT else PendingFile(path)
-    try:
-        async with aclosing(
-            operations.export_results(
-                format="jsonl" if path == STDOUT else suffix,
-                run_id=run_id,
-                compression=compression,
-                only_changes=only_changes,
-                envelope=options.has_envelope,
-                excel=options.is_for_excel,
-                delimiter=options.delimiter,
-            )
-        ) as chunks:
-            async for chunk in chunks:
-                file.write(chunk)
-        file.seal()
-        file.commit()
-    except BaseException:
-        file.abort()
-        raise
+    pieces = operations.export_results(
+        format="jsonl" if path == STDOUT else suffix,
+        run_id=run_id,
+        compression=compression,
+        only_changes=only_changes,
+        envelope=options.has_envelope,
+        excel=options.is_for_excel,
+        delimiter=options.delimiter,
+    )
+    await write_pieces(pieces, file)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from smartspider.core.errors import FetchFailed, NotAllowed, NotFound, NotReadable, SmartSpiderError
 from smartspider.core.pages.page import Page
+from smartspider.suggest.explanation import explain
 from smartspider.suggest.next_page_check import FetchPage
 from smartspider.suggest.suggest import suggest
 from smartspider.suggest.suggestion import Suggestion, to_task
+from smartspider.views.preview import SuggestionsView
 
 _BY_HAND = "write the selectors manually; `smartspider init` creates a starter task"
 _NOT_ALLOWED = frozenset({401, 403, 407, 451})
@@ -44,6 +48,15 @@ def _refusal(url: str, status: int) -> SmartSpiderError:
     if status in _LATER or status >= 500:
         return FetchFailed(what, hint="the site does not serve the page now; try again later")
     return NotFound(what, hint="check the URL")
+
+
+def suggestions_view(
+    page: Page, found: list[Suggestion], url: str, headers: Mapping[str, str]
+) -> SuggestionsView:
+    """Return the view of the candidates of a page."""
+    candidates = [{**msgspec.to_builtins(one), "task": suggested_task(one, url, headers)} for one in found]
+    view = {"url": page.url, "candidates": candidates, "explanation": explain(found, 1)}
+    return msgspec.convert(view, SuggestionsView)
 
 
 def suggested_task(suggestion: Suggestion, url: str, headers: Mapping[str, str] = {}) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from smartspider.core.pages.files import (
     references_of,
     with_files,
 )
-from smartspider.store.database import Connection, row
+from smartspider.store.database import Connection, row, rows
 from smartspider.store.settle.files import SQL
 
 MAX_REDIRECTS = 20
@@ -34,18 +34,41 @@ class FileTotals(NamedTuple):
     bytes: int = 0
 
 
+class RunFile(NamedTuple):
+    """A downloaded file of a run, and the URL it was requested from."""
+
+    fingerprint: bytes
+    url: str
+    path: str
+    sha256: str
+    bytes: int
+    type: str
+    downloaded_at: float
+
+
+def list_files(connection: Connection, run_id: int, after: bytes, limit: int) -> list[RunFile]:
+    """Return files of a run after a fingerprint."""
+    return [RunFile(*one) for one in rows(connection, SQL.list_files, (run_id, after, limit))]
+
+
+def find_file(connection: Connection, run_id: int, fingerprint: bytes) -> RunFile | None:
+    """Return a file of a run by the fingerprint of its request."""
+    found = row(connection, SQL.get_file, (run_id, fingerprint))
+    return None if found is None else RunFile(*found)
+
+
 def file_totals(connection: Connection, run_id: int) -> FileTotals:
     """Return the totals of a run."""
     return FileTotals(*(row(connection, SQL.totals, (run_id,)) or (0, 0)))
 
 
-def fill_files(connection: Connection, run_id: int, rows: Sequence[str]) -> list[str]:
+def fill_files(connection: Connection, run_id: int, encoded: Sequence[str]) -> list[str]:
     """Return rows as JSON with their references replaced. A file that was not downloaded is null, one that is
     still to be downloaded has no path. What only looks like a reference stays as it is.
     """
-    if not any(REFERENCE_TEXT in data for data in rows):
-        return list(rows)
-    items = {number: _decode(data) for number, data in enumerate(rows) if REFERENCE_TEXT in data}
+    if not any(REFERENCE_TEXT in data for data in encoded):
+        return list(encoded)
+    items = {number: _decode(data) for number, data in enumerate(encoded) if REFERENCE_TEXT in data}
     wanted = {_fingerprint(one) for item in items.values() for one in references_of(item, is_stored)} - {b""}
     files = _read_files(connection, run_id, wanted)
     states = dict(_pairs(connection, run_id, wanted - files.keys()))
@@ -59,7 +82,7 @@ def fill_files(connection: Connection, run_id: int, rows: Sequence[str]) -> list
         return pending_value(reference) if states[fingerprint] == "open" else None
 
     filled = {number: with_files(item, value_of, is_stored) for number, item in items.items()}
-    return [_encode(filled[at]).decode() if at in filled else data for at, data in enumerate(rows)]
+    return [_encode(filled[at]).decode() if at in filled else data for at, data in enumerate(encoded)]
 
 
 def _read_files(connection: Connection, run_id: int, wanted: set[bytes]) -> dict[bytes, StoredFile]:

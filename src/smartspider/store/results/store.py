@@ -14,6 +14,7 @@ from smartspider.core.pages.nesting import call_deep
 from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database
 from smartspider.store.results import rows as stored_rows
+from smartspider.store.results.files import RunFile, find_file, list_files
 from smartspider.store.results.rows import BATCH_ROWS, RowPage, RowQuery, StoredItem
 from smartspider.store.results.sorting import PAGE_BYTES, WINDOW_SIZE, SortedRows
 
@@ -67,6 +68,14 @@ class ResultStore:
             count += sum(fits(data) for _, _, data in batch.rows)
             is_last = batch.is_last
         return count, is_last or counts.items <= at_most
+
+    async def files(self, run_id: int, *, after: bytes = b"", limit: int = 100) -> list[RunFile]:
+        """Return files that a run downloaded, after a fingerprint."""
+        return await self._db.read(lambda connection: list_files(connection, run_id, after, limit))
+
+    async def file(self, run_id: int, fingerprint: bytes) -> RunFile | None:
+        """Return a file that a run downloaded, by the fingerprint of its request."""
+        return await self._db.read(lambda connection: find_file(connection, run_id, fingerprint))
 
     async def field_fill(self, run_id: int, fields: list[str], *, sample: int = 1_000) -> list[FieldFill]:
         """Return how many of the newest rows have a value in each field. Empty strings, lists and objects are

@@ -18,3 +18,13 @@ SELECT count(*), coalesce(sum(bytes), 0) FROM file WHERE run_id = ? AND path IS 
 
 -- delete_files: delete the outcomes of a run
 DELETE FROM file WHERE (run_id, fingerprint) IN (SELECT run_id, fingerprint FROM file WHERE run_id = ? LIMIT 9999)
+
+-- list_files: files of a run, by the fingerprint of their request
+SELECT f.fingerprint, u.url, f.path, f.sha256, f.bytes, f.type, u.closed_at
+FROM file f JOIN url u ON u.run_id = f.run_id AND u.fingerprint = f.fingerprint
+WHERE f.run_id = ? AND f.fingerprint > ? AND f.path IS NOT NULL ORDER BY f.fingerprint LIMIT ?
+
+-- get_file: a file of a run
+SELECT f.fingerprint, u.url, f.path, f.sha256, f.bytes, f.type, u.closed_at
+FROM file f JOIN url u ON u.run_id = f.run_id AND u.fingerprint = f.fingerprint
+WHERE f.run_id = ? AND f.fingerprint = ? AND f.path IS NOT NULL

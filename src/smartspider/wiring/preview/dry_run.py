@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import TaskInvalid
+from smartspider.core.errors import NotAllowed, NotFound, NotReadable, SmartSpiderError, TaskInvalid
 from smartspider.core.runs.plan import Plan
 from smartspider.installation.installation import Installation
 from smartspider.services.preview.preview import Preview, require_public
@@ -17,10 +17,14 @@ from smartspider.services.preview.rules import build_task, parse_rules, result_w
 from smartspider.services.tasks.checks import TaskSource, check_document, problems_of, read_task_source
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.views.preview import DryRun, PreviewView, TaskLook
+from smartspider.views.preview import DryRun, PreviewView, SuggestionsView, TaskLook
 from smartspider.views.problem import Wrong, wrongs
 from smartspider.wiring.preview.fetch_page import check_url
 from smartspider.wiring.preview.previews import Previews
+
+_API_HINTS: dict[type[SmartSpiderError], str] = {
+    NotAllowed: "if you may read the page, give credentials in `headers`"
+}
 
 
 async def dry_run_task(
@@ -80,6 +84,23 @@ async def preview_page(
         },
         PreviewView,
     )
+
+
+async def suggest_tasks(
+    installation: Installation, previews: Previews, principal: Principal, url: str, headers: Mapping[str, str]
+) -> SuggestionsView:
+    """Fetch a page and suggest tasks for its lists."""
+    require(principal, "tasks", "write")
+    normal = check_url(url)
+    _refuse_private(installation, [normal])
+    task: dict[str, Any] = {"name": "suggest", "entry_urls": [{"urls": [normal]}]}
+    if headers:
+        task["fetch"] = {"headers": dict(headers)}
+    await check_document(task)
+    try:
+        return await previews.suggest(url, task, principal.name)
+    except (NotFound, NotAllowed) as error:  # it is the page that is not there, not what was asked for
+        raise NotReadable(error.message, hint=_API_HINTS.get(type(error), error.hint)) from error
 
 
 def preview_view(preview: Preview) -> TaskLook:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,15 +16,19 @@ import msgspec
 
 from smartspider.core.errors import RequestInvalid, SmartSpiderError, TimedOut
 from smartspider.core.pages.page import Page
+from smartspider.core.requests.origins import OriginTrust
+from smartspider.core.runs.plan import Plan
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.runtime import die_with_parent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.services.preview.preview import Preview
 from smartspider.services.preview.rules import RuleResult, apply_rules
+from smartspider.services.preview.suggesting import find_candidates, suggestions_view
 from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
+from smartspider.views.preview import SuggestionsView
 from smartspider.views.problem import Wrong, wrongs
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.preview.fetch_page import FetchContext, fetch_with
@@ -35,9 +40,11 @@ MAX_MEMORY = 2 << 30
 
 
 class PreviewRequest(msgspec.Struct, frozen=True):
-    """The first `pages` of a task, or one URL with the rules of a task."""
+    """The first `pages` of a task, one URL with the rules of a task, or one URL to suggest tasks for, fetched
+    as the task says.
+    """
 
-    kind: Literal["task", "page"]
+    kind: Literal["task", "page", "suggest"]
     folder: str
     environment: dict[str, str]
     """The settings of the preview, as environment variables."""
@@ -69,6 +76,7 @@ class PreviewAnswer(msgspec.Struct, frozen=True):
 
     task: Preview | None = None
     page: PagePreview | None = None
+    suggestions: SuggestionsView | None = None
     error: PreviewError | None = None
 
 
@@ -79,6 +87,8 @@ async def answer(request: PreviewRequest) -> PreviewAnswer:
             async with open_installation(Path(request.folder), settings_of(request)) as installation:
                 if request.kind == "page":
                     return PreviewAnswer(page=await _preview_page(request, installation))
+                if request.kind == "suggest":
+                    return PreviewAnswer(suggestions=await _suggest(request, installation))
                 return PreviewAnswer(task=await _preview_task(request, installation))
     except TimeoutError:
         return PreviewAnswer(error=_error(preview_timeout(request.time_limit_s)))
@@ -101,8 +111,24 @@ def preview_timeout(time_limit_s: float) -> TimedOut:
 
 async def _preview_page(request: PreviewRequest, installation: Installation) -> PagePreview:
     plan = compile_task(parse_task(request.task))
+    context = await _fetch_context(installation, plan)
+    page: Page = await fetch_with(context, request.url, plan.fetch.of_page(plan.entries[0].page))
+    return PagePreview(page.url, page.status, apply_rules(request.task, page))
+
+
+async def _suggest(request: PreviewRequest, installation: Installation) -> SuggestionsView:
+    plan = compile_task(parse_task(request.task))
+    trust = OriginTrust([plan.entries[0].url], named=plan.fetch.send_secrets_to)
+    context = msgspec.structs.replace(await _fetch_context(installation, plan), trust=trust)
+    fetch = partial(fetch_with, context, plan=plan.fetch)
+    page, found = await find_candidates(request.url, fetch, None)
+    return suggestions_view(page, found, request.url, dict(plan.fetch.headers))
+
+
+async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext:
+    """Return the context of a fetch through the gates that all runs share."""
     gate = PreviewGate(installation.permits)
-    context = FetchContext(
+    return FetchContext(
         installation.settings,
         installation.policy,
         installation.clock,
@@ -110,8 +136,6 @@ async def _preview_page(request: PreviewRequest, installation: Installation) -> 
         installation.store,
         await read_secrets(installation.secrets, plan),
     )
-    page: Page = await fetch_with(context, request.url, plan.fetch.of_page(plan.entries[0].page))
-    return PagePreview(page.url, page.status, apply_rules(request.task, page))
 
 
 async def _preview_task(request: PreviewRequest, installation: Installation) -> Preview:

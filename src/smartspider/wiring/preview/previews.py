@@ -18,6 +18,7 @@ from smartspider.services.preview.preview import Preview
 
 if TYPE_CHECKING:
     from smartspider.installation.installation import Installation
+    from smartspider.views.preview import SuggestionsView
     from smartspider.wiring.preview.preview_process import (
         PagePreview,
         PreviewAnswer,
@@ -54,6 +55,12 @@ class Previews:
         answer = await self._run(holder, kind="page", task=task, url=url)
         assert answer.page is not None  # noqa: S101 - the answer to a request of this kind
         return answer.page
+
+    async def suggest(self, url: str, task: dict[str, Any], holder: str) -> SuggestionsView:
+        """Suggest tasks for a page, fetched as a task says."""
+        answer = await self._run(holder, kind="suggest", task=task, url=url)
+        assert answer.suggestions is not None  # noqa: S101 - the answer to a request of this kind
+        return answer.suggestions
 
     async def _run(self, holder: str, **what: Any) -> PreviewAnswer:
         from smartspider.wiring.preview.preview_process import PreviewRequest

@@ -66,6 +66,11 @@ class FileContract(BackendContract):
         assert [msgspec.json.decode(row.data) for row in by_value.rows] == wanted[::-1]
         assert await backend.store.file_totals(run.id) == (1, 3)
         assert (await backend.store.get_run(run.id)).counters.files == 1
+        (listed,) = await backend.results.files(run.id)
+        assert (listed.url, listed.path, listed.bytes) == (file.url, "files/aa.png", 3)
+        assert await backend.results.file(run.id, file.fingerprint) == listed
+        assert await backend.results.files(run.id, after=file.fingerprint) == []
+        assert await backend.results.file(run.id, page.request.fingerprint) is None
 
     async def test_a_failed_file_is_null(self, backend: Backend) -> None:
         """Its row keeps the reason."""
