@@ -73,9 +73,22 @@ def _align(label: Label, html: str, found: Found) -> dict[int, int] | None:
             continue
         if len(found.rows) != len(suggested):
             return {index: index for index in indexes if -len(found.rows) <= index < len(found.rows)}
-        places = {index: index % len(labelled) for index in indexes}
+        places = _places(tree.css(label.items[0]), labelled, indexes)
         return {index: pairs[place] for index, place in places.items() if place in pairs}
     return None
+
+
+def _places(preferred: list[LexborNode], labelled: list[LexborNode], indexes: list[int]) -> dict[int, int]:
+    """Return where labelled rows are in another selection of the same, outer or inner elements."""
+    around = {node.mem_id: place for place, node in enumerate(labelled)}
+    known = {node.mem_id: place for place, node in enumerate(preferred)}
+    inside = {_owner(node, known): place for place, node in enumerate(labelled)}
+    places = {}
+    for index in indexes:
+        own = _owner(preferred[index], around)
+        found = own if own is not None else inside.get(index % len(preferred))
+        places[index] = found if found is not None else index % len(labelled)
+    return places
 
 
 def _pair(labelled: list[LexborNode], suggested: list[LexborNode]) -> dict[int, int] | None:
