@@ -71,7 +71,7 @@ def check_draft(page: Page, draft: Draft, name: str, known: Converted | None = N
     `known` are values that steps have converted for other drafts of the page.
     """
     known = {} if known is None else known
-    bare = {field: _without_steps(rule) for field, rule in draft.fields.items()}
+    bare = {field: without_steps(rule) for field, rule in draft.fields.items()}
     extraction = try_rules(page, draft.items, bare)
     if extraction is None or not extraction.items:
         return None
@@ -156,7 +156,8 @@ def _share(rows: list[Item], field: str) -> float:
     return sum(1 for row in rows if _is_value(row[field])) / len(rows)
 
 
-def _without_steps(rule: Any) -> Any:
+def without_steps(rule: Any) -> Any:
+    """Return a rule, or alternatives, without steps."""
     return _with_steps(rule, [])
 
 

@@ -17,6 +17,7 @@ from smartspider.core.requests.urls import normal_url
 from smartspider.extract.compile import compile_pages
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import directives_of
+from smartspider.suggest.draft_check import without_steps
 from smartspider.suggest.page_series import is_same_series, page_title
 from smartspider.suggest.suggestion import NextPage, NextPageState, Suggestion, make_task
 from smartspider.taskfile.compile_pages import page_plans
@@ -132,7 +133,7 @@ def _extract(
     page: Page, suggestion: Suggestion, pagination: dict[str, Any] | None, *, obeys: bool
 ) -> Extraction | None:
     """Extract a page with the rules of a suggestion, without steps."""
-    fields = {field.name: _bare(field.rule) for field in suggestion.fields}
+    fields = {field.name: without_steps(field.rule) for field in suggestion.fields}
     task = make_task("suggestion", page.url, suggestion.items, fields)
     if pagination is not None:
         task["pagination"] = pagination
@@ -143,10 +144,6 @@ def _extract(
         return compile_pages(plans, TrapGuards()).extract(page, make_request(page.url))
     except SmartSpiderError:
         return None
-
-
-def _bare(rule: Any) -> Any:
-    return {key: value for key, value in rule.items() if key != "steps"} if isinstance(rule, dict) else rule
 
 
 def _next_url(extraction: Extraction) -> str | None:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from selectolax.lexbor import SelectolaxError
 
 from smartspider.suggest.html.class_names import is_stable, split_words
-from smartspider.suggest.html.page_numbers import by_numbers
+from smartspider.suggest.html.page_numbers import by_address, by_numbers
 from smartspider.suggest.html.selector_names import name_selectors, quote_css
 from smartspider.suggest.html.tree import Element, Tree
 
@@ -20,8 +20,8 @@ _NEXT_TEXT = re.compile(
     r"(?:view |see )?older(?: posts| entries| articles| news)?|"
     r"previous (?:posts|entries)|[\u203a\u00bb\u2192\u27e9\u3009\u300b\u276f\u25b6\u25ba\u2b95>]{1,3}|"
     r"下一?[页頁]|[后後]一?[页頁]|次へ|次のページ|다음(?: 페이지)?|weiter|vor|nächste(?: seite)?|suivante?s?|"
-    r"page suivante|siguientes?|página siguiente|próxim[ao]s?(?: página)?|seguinte|successiv[ao]|avanti|"
-    r"pagina successiva|volgende(?: pagina)?|næste|neste|nästa|seuraava|następn[ay](?: strona)?|dalej|"
+    r"page suivante|(?:p[aá]g(?:ina|\.)? )?siguientes?|próxim[ao]s?(?: página)?|seguinte|successiv[ao]|"
+    r"avanti|pagina successiva|volgende(?: pagina)?|næste|neste|nästa|seuraava|następn[ay](?: strona)?|dalej|"
     r"дальше|далее|вперёд|вперед|следующая(?: страница)?|наступна|επόμενη?|επόμενο|sonraki|další|ďalší|"
     r"következő|următoare[a]?|înainte|berikutnya|selanjutnya|tiếp(?: theo)?|sau|trang sau|التالي|הבא|ถัดไป|"
     r"παλαιότερες αναρτήσεις|ältere (?:beiträge|posts)|entradas antiguas|articles plus anciens|"
@@ -65,7 +65,8 @@ def find_paginations(tree: Tree, url: str) -> list[dict[str, Any]]:
     found = [pagination for link in strong if (pagination := _by_link(tree, link)) is not None]
     found += _in_head(tree, url)
     found += by_numbers(tree, links, url)
-    found += [pagination for link in weak[:2] if (pagination := _by_link(tree, link)) is not None]
+    weak = [*weak[:2], *by_address(links, url)]
+    found += [pagination for link in weak if (pagination := _by_link(tree, link)) is not None]
     return [one for number, one in enumerate(found) if one not in found[:number]][:MAX_CANDIDATES]
 
 
@@ -187,6 +188,8 @@ def _by_text(tree: Tree, link: Element) -> Iterator[str]:
         for image in images:
             yield f"{place}a:has(img[alt={quote_css(image.attrs['alt'])}])"
     yield from (name for name in name_selectors(link) if own is not None or inner)
+    if link.own:
+        yield f"a:lexbor-contains({quote_css(link.own[0])})"
 
 
 def _says_next(text: str) -> bool:

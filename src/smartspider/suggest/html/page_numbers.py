@@ -17,12 +17,16 @@ from smartspider.suggest.html.selector_names import name_selectors
 from smartspider.suggest.html.tree import Element, Tree
 
 _MOST_PAGES = 100_000
+_LONGEST_TEXT = 200
+"""The most characters of a link that are read, white space in the source included."""
 _PAGE_WORDS = re.compile(
     r"^(?:current page|page courante|page|página|pagina|seite|sida|side|sivu|strona|stránka|oldal|sayfa|"
     r"страница|сторінка|第)\s*(?=\d)|(?<=\d)\s*(?:页|頁|ページ)$",
     re.IGNORECASE,
 )
 """Words around the number of a page, often for screen readers only."""
+_AROUND = " []()|<>\u00a0"
+_PAGE_PARAM = re.compile(r"page|seite|pagina|(?:^|_)pg?$", re.IGNORECASE)
 _CURRENT_TAGS = frozenset(("strong", "b", "span", "em", "font", "li", "a", "td", "u", "i", "p", "div"))
 
 
@@ -30,7 +34,7 @@ def by_numbers(tree: Tree, links: list[Element], url: str) -> list[dict[str, Any
     """Return paginations for a pager of numbers: by its parameter, or by the link after the current page."""
     pages: dict[int, Element] = {}
     for link in links:
-        number = _number(tree.text(link, 24))
+        number = _number(tree.text(link, _LONGEST_TEXT))
         if number is not None:
             pages.setdefault(number, link)
     if not pages:
@@ -40,7 +44,8 @@ def by_numbers(tree: Tree, links: list[Element], url: str) -> list[dict[str, Any
     if after is None:
         return []
     exact, loose = _by_parameter(pages, current, url)
-    found = [exact, _by_current(tree, after, current), loose, _after_plain_number(after, str(current))]
+    beside = _after_plain_number(after, str(current)) or _after_plain_member(tree, after, str(current))
+    found = [exact, _by_current(tree, after, current), loose, beside]
     return [one for one in found if one is not None]
 
 
@@ -120,6 +125,39 @@ def _after_plain_number(after: Element, current: str) -> dict[str, Any] | None:
     return {"type": "next_link", "selector": selector, "language": "xpath"}
 
 
+def _after_plain_member(tree: Tree, after: Element, current: str) -> dict[str, Any] | None:
+    """Return the link after a cell or list entry with a number and no link, if nothing else marks it."""
+    member = after.parent
+    siblings = [] if member is None or member.parent is None else member.parent.children
+    place = siblings.index(member) if member in siblings else 0
+    before = siblings[place - 1] if place else None
+    if member is None or before is None or before.tag != member.tag or _page_text(tree, before) != current:
+        return None
+    number = f"number(translate(normalize-space(.), '{_AROUND}', '')) > 0"
+    selector = f"//{before.tag}[not(.//a)][{number}]/following-sibling::{member.tag}[1]/a[{number}]"
+    return {"type": "next_link", "selector": selector, "language": "xpath"}
+
+
+def _page_text(tree: Tree, element: Element) -> str:
+    """Return the number of a page without what is around it."""
+    return _PAGE_WORDS.sub("", tree.text(element, _LONGEST_TEXT).strip(_AROUND))
+
+
+def by_address(links: list[Element], url: str) -> list[Element]:
+    """Return links to this page with a parameter for the second page: `?q=a&pageItems=2`."""
+    here = dict(parse_qsl(urlsplit(url).query))
+    if any(_PAGE_PARAM.search(name) for name in here):
+        return []
+    return [link for link in links if _is_second_page(urljoin(url, link.attrs["href"]), here, url)][:2]
+
+
+def _is_second_page(target: str, here: dict[str, str], url: str) -> bool:
+    there = dict(parse_qsl(urlsplit(target).query))
+    added = list(there.items() - here.items())
+    is_same = urlsplit(target).path == urlsplit(url).path and len(there) == len(here) + 1
+    return is_same and len(added) == 1 and added[0][1] == "2" and bool(_PAGE_PARAM.search(added[0][0]))
+
+
 def _after_current(tree: Tree, after: Element, current: str) -> Iterator[str]:
     """Yield selectors: the marked number, then `+ a`, or its list entry, then `+ li > a`."""
     member, tail = after, "a"
@@ -127,7 +165,7 @@ def _after_current(tree: Tree, after: Element, current: str) -> Iterator[str]:
         siblings = [] if member.parent is None else member.parent.children
         place = siblings.index(member) if member in siblings else 0
         before = _nearest_text(tree, siblings[:place])
-        if before is not None and tree.text(before, 20).strip(" []()\u00a0") == current:
+        if before is not None and _page_text(tree, before) == current:
             beside = "+" if before is siblings[place - 1] else "~"
             for mark in _marks(before):
                 for pager in [*_places(member), ""]:
