@@ -23,14 +23,23 @@ _MONTH = (
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|märz|mai|okt|dez|janv|févr|avr|juin|juil|août)\w*\.?"
 )
 _DAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)\w*\.?,?\s+)?"
+_TIME = (
+    r"\d{1,2}\s?(?:(?:[:hH]\s?|\.)\d{2}(?!\.?\d)(?::\d{2}(?:\.\d+)?)?(?:Z|\s?[-+]\d{2}:?\d{2})?|[ap]\.?m\b)"
+)
+_TAIL = (
+    rf"(?:[T ,|]+(?:at |um |à |kl\.? |@ ?|[-\u2013] ?)?\s?{_TIME}(?:(?!{_TIME}).){{0,25}}"
+    r"|,?\s?\([^\d)]{1,12}\)|,?\s(?:mon|tue|wed|thu|fri|sat|sun|星期|周)\w{0,6})?"
+)
+"""What may follow a date: a time of day or a weekday. With a second time it is a period, and no date."""
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\d{4}[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,2}日?(?:[T ,].*)?",
-        r"\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})(?:[ ,].*)?",
-        r"\d{1,2}月\d{1,2}日.*",
-        rf"{_DAY}\d{{1,2}}(?:st|nd|rd|th|\.)?\s+{_MONTH}(?:,?\s+\d{{4}})?(?:[ ,].*)?",
-        rf"{_DAY}{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?(?:[ ,].*)?",
+        r"\d{4}[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,2}日?" + _TAIL,
+        r"\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})" + _TAIL,
+        r"\d{1,2}月\d{1,2}日" + _TAIL,
+        rf"{_DAY}\d{{1,2}}(?:st|nd|rd|th|\.)?\s+{_MONTH}(?:,?\s+\d{{4}})?{_TAIL}",
+        rf"\d{{1,2}}-{_MONTH}-\d{{2,4}}{_TAIL}",
+        rf"{_DAY}{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?{_TAIL}",
         r"(?:about |over |an? |\d+\+? ?)(?:\d+ )?(?:second|minute|min|hour|day|week|month|year)s? ago",
         r"(?:yesterday|today|just now|刚刚|昨天.*|前天.*|今天.*)(?:,? (?:at )?\d.*)?",
         r"\d+\s?(?:秒|分钟|小时|天|周|个月|年)前",
@@ -62,12 +71,20 @@ _INTRODUCING = frozenset(
 
 def classify(value: str) -> TextKind:
     """Return the kind of a text."""
-    text = value.strip()
+    text = _without_brackets(value.strip())
     if text and len(text) <= _LONGEST:
         for kind, patterns in _LOOKS:
             if any(pattern.fullmatch(text) for pattern in patterns):
                 return kind
     return "url" if _URL.fullmatch(text) else "text"
+
+
+_BRACKETS = frozenset(("()", "[]", "\uff08\uff09", "\u3010\u3011"))
+
+
+def _without_brackets(text: str) -> str:
+    """Return the inside of a text in brackets: `(15.2.2005)`."""
+    return text[1:-1].strip() if text[:1] + text[-1:] in _BRACKETS else text
 
 
 def classify_all(values: Iterable[str]) -> TextKind:
@@ -97,12 +114,21 @@ def common_label(values: list[str], words: Iterable[str] = ()) -> str:
     while length < min(len(first), len(last), _LONGEST_LABEL) and first[length] == last[length]:
         length += 1
     start = first[:length]
-    colon = max(start.rfind(":"), start.rfind("\uff1a"))
-    if colon > 0 and any(character.isalpha() for character in start[:colon]):
-        return start[: colon + 1]
+    colon = _LABEL.match(start)
+    if colon is not None and all(_is_labelled(value, colon.end()) for value in distinct):
+        return colon[0]
     start = start[: start.rfind(" ") + 1]
     said = start.strip().casefold()
     return start if said and len(distinct) > 2 and (said in _INTRODUCING or said in set(words)) else ""
+
+
+_LABEL = re.compile(r"[^:\uff1a\d]*[^\W\d][^:\uff1a\d]*[:\uff1a]")
+
+
+def _is_labelled(value: str, end: int) -> bool:
+    """Return True if what ends there is a label: a space or a number follows, unlike in `ECLI:ES:TS`."""
+    rest = value[end:]
+    return rest[:1] in {"", " ", "\xa0"} or value[end - 1] == "\uff1a" or not rest[:1].isalpha()
 
 
 _ENDING = re.compile(r"(?:\s*(?:[\u00b6#\u00a7\u2022|/\u00b7>\u203a\u00bb]+|\[\w{2,8}\]))+$")

@@ -49,8 +49,9 @@ GENERIC_WORDS = frozenset(
 
 STATUS_WORDS = frozenset(
     (
-        "author availability available category city condition court date delivery department instock "
-        "location published region status stock time type"
+        "author availability available brand category city condition country court date delivery department "
+        "headline instock language location maker manufacturer name poster price publisher published region "
+        "seller shop status stock subject time title type user vendor"
     ).split()
 )
 """Words in class names of values that can be the same in all items of a page."""

@@ -167,6 +167,8 @@ def _labelled(slot: Slot) -> Iterator[str]:
         yield f"{slot.example.tag}:has(> {head})"
     else:
         own = next(name_selectors(slot.example), slot.example.tag)
+        if label is above.example:
+            yield f"{head} {own}"
         yield f"{head} + {own}"
         yield f"{head} + {above.example.tag} {own}"
         yield f"{above.example.tag}:has({head}) {own}"

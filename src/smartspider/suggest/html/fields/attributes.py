@@ -12,8 +12,11 @@ from smartspider.suggest.html.tree import Element
 IMAGE_ATTRS = (
     "data-src", "data-original", "data-lazy-src", "data-lazy-img", "data-lazy", "data-lazyload", "data-url",
     "data-image", "data-img", "data-img-src", "data-actualsrc", "data-hi-res-src", "data-defer-src",
-    "data-echo", "data-original-src", "src", "data-srcset", "data-lazy-srcset", "srcset",
+    "data-echo", "data-original-src", "data-imgsrc", "src", "data-srcset", "data-lazy-srcset", "srcset",
 )  # fmt: skip
+LINK_ATTRS = ("href", "data-href", "data-link")
+_IMAGE_FILE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif)(?:[?#&]|$)", re.IGNORECASE)
+BACKGROUND = re.compile(r"background(?:-image)?:[^;]*url\(\s*['\"]?([^'\")\s]+)")
 PLACEHOLDERS = ("data:", "about:")
 _DATA_WORDS = (
     "id", "sku", "code", "price", "value", "rating", "score", "date", "time", "count", "name", "author",
@@ -28,9 +31,9 @@ def attribute_names(slot: Slot) -> Iterator[str]:
     """Yield the attributes of a slot whose values can be a field."""
     tag = slot.example.tag
     seen = {name for element in slot.elements.values() for name in element.attrs}
-    telling: list[str] = []
+    telling = [name for name in LINK_ATTRS if name in seen]
     if tag == "a":
-        telling.append("href")
+        telling = [name for name in telling if name == "href"] or telling
     elif tag in {"img", "amp-img"}:
         telling += [_image_attr(slot), "alt"]
     elif tag == "time":
@@ -41,15 +44,27 @@ def attribute_names(slot: Slot) -> Iterator[str]:
         telling.append("src")
     telling += sorted(name for name in seen if name.startswith("data-") and _is_telling(name))
     telling += [name for name in ("title", "aria-label", "content") if name in seen]
+    telling += [name for name in IMAGE_ATTRS if name in seen and _has_images(slot, name)]
     if is_rating(slot):
         telling.append("class")
-    elif _words(slot.example) & _RATING_WORDS and all(map(_has_width, slot.elements.values())):
+    elif _has_telling_style(slot):
         telling.append("style")
     yield from dict.fromkeys(telling)
 
 
+def _has_telling_style(slot: Slot) -> bool:
+    """Return True if the style has the width of a row of stars, or an image in the background."""
+    elements = list(slot.elements.values())
+    if all(map(_has_background, elements)):
+        return True
+    return bool(_words(slot.example) & _RATING_WORDS) and all(map(_has_width, elements))
+
+
 def attribute_value(slot: Slot, element: Element, name: str) -> str:
     """Return the value of an attribute; of `class`, only the names that tell items apart."""
+    if name == "style":
+        background = BACKGROUND.search(element.attrs.get(name, ""))
+        return background[1] if background else element.attrs.get(name, "").strip()
     if name != "class":
         return element.attrs.get(name, "").strip()
     constant = constant_classes(slot)
@@ -80,7 +95,20 @@ def is_rating(slot: Slot) -> bool:
 
 def is_image_attribute(slot: Slot, name: str) -> bool:
     """Return True if an attribute is the URL of an image."""
-    return slot.example.tag in {"img", "amp-img"} and name in IMAGE_ATTRS
+    if name == "style":
+        return _has_background(slot.example)
+    return name in IMAGE_ATTRS and (slot.example.tag in {"img", "amp-img"} or _has_images(slot, name))
+
+
+def _has_images(slot: Slot, name: str) -> bool:
+    """Return True if an attribute of elements that are no images has the files of images."""
+    values = [element.attrs.get(name, "") for element in slot.elements.values()]
+    is_image = slot.example.tag in {"img", "amp-img", "source"}
+    return not is_image and all(_IMAGE_FILE.search(value) for value in values if value) and any(values)
+
+
+def _has_background(element: Element) -> bool:
+    return bool(BACKGROUND.search(element.attrs.get("style", "")))
 
 
 def _has_width(element: Element) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.suggest.html.fields.attributes import is_image_attribute
+from smartspider.suggest.html.fields.attributes import LINK_ATTRS, is_image_attribute
 from smartspider.suggest.html.fields.slots import Slot
 from smartspider.suggest.text_kinds import TextKind
 
@@ -45,7 +45,7 @@ class CandidateField:
     @property
     def is_link(self) -> bool:
         """True if it is the target of a link."""
-        return self.take == "href"
+        return self.take in LINK_ATTRS
 
     @property
     def is_image(self) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from smartspider.suggest.html.fields.candidate_field import CandidateField
+from smartspider.suggest.html.fields.shapes import has_word
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _RANKS = {
@@ -17,14 +20,16 @@ _RANKS = {
     "alt": 3,
     "title": 3,
 }
+_FILE = re.compile(r"^magnet:|\.(?:pdf|docx?|xlsx?|csv|zip|ics|torrent|mp3|epub)(?:[?#]|$)", re.IGNORECASE)
 _SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"))
 
 
-def distinct_fields(fields: list[CandidateField]) -> list[CandidateField]:
+def distinct_fields(fields: list[CandidateField], *, is_table: bool = False) -> list[CandidateField]:
     """Drop fields that duplicate another; the higher-ranked one stays."""
     kept: list[CandidateField] = []
-    fields = _without_inner(fields)
-    fields = _without_actions([field for field in fields if not _is_time_text(field, fields)])
+    if not is_table:
+        fields = _without_actions(_without_inner(fields))
+    fields = [field for field in fields if not _is_time_text(field, fields)]
     fields = [field for field in fields if not _is_truncated(field, fields)]
     if any(field.take in {"text", "own"} for field in fields):
         fields = [field for field in fields if field.take != "alt"]
@@ -112,12 +117,14 @@ def _completes(field: CandidateField, other: CandidateField) -> bool:
 
 
 def _without_actions(fields: list[CandidateField]) -> list[CandidateField]:
-    """Drop links with the same text in every item (reply, report), if there are others."""
+    """Drop links with the same text in every item (reply, report), if there are others; files stay."""
     actions = {id(field) for field in fields if field.is_link and _is_action(field)}
     others = [field for field in fields if id(field) not in actions]
     return others if any(field.is_link for field in others) else fields
 
 
 def _is_action(field: CandidateField) -> bool:
+    if all(_FILE.search(value) for value in field.found):
+        return False
     texts = {" ".join(element.own) for element in field.slot.elements.values()}
-    return len(texts) == 1 and texts != {""} and len(field.slot.elements) > 2
+    return len(texts) == 1 and any(map(has_word, texts)) and len(field.slot.elements) > 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from smartspider.suggest.html.fields.attributes import constant_classes
+from smartspider.suggest.html.fields.attributes import BACKGROUND, constant_classes
 from smartspider.suggest.html.fields.candidate_field import CandidateField
 
 Rule = dict[str, Any] | list[dict[str, Any]]
@@ -13,7 +13,10 @@ Rule = dict[str, Any] | list[dict[str, Any]]
 FieldRule = tuple[CandidateField, Rule]
 
 _STEPS: dict[str, list[str]] = {"price": ["number"], "date": ["date"]}
-_CODE_WORDS = frozenset("id code isbn issn ean sku zip postcode phone tel nr no number version year".split())
+_CODE_WORDS = frozenset(
+    "id code isbn issn ean sku zip postcode phone tel nr no number version since release year".split()
+)
+_RATING_NAMES = frozenset("rating score stars votes points".split())
 
 
 def css_rule(candidate: CandidateField, css: str, *, is_only: bool) -> dict[str, Any]:
@@ -47,33 +50,6 @@ def with_steps(rule: Rule, candidate: CandidateField, name: str, *, is_cell: boo
     return rule["expr"] if rule.keys() == {"type", "expr"} and rule["type"] == "css" else rule
 
 
-def merge_prices(rules: list[FieldRule]) -> list[FieldRule]:
-    """Merge prices that never come together, a regular and a special one, into one field of alternatives."""
-    merged: list[FieldRule] = []
-    for candidate, rule in rules:
-        place = next((number for number, (one, _) in enumerate(merged) if _takes_turns(one, candidate)), None)
-        if place is None:
-            merged.append((candidate, rule))
-            continue
-        other, its = merged[place]
-        values = tuple(mine or more for mine, more in zip(other.values, candidate.values, strict=True))
-        both = CandidateField(other.slot, other.take, values, other.label)
-        both.kind = other.kind
-        merged[place] = both, [*_alternatives(its), *_alternatives(rule)]
-    return merged
-
-
-def _alternatives(rule: Rule) -> list[dict[str, Any]]:
-    return rule if isinstance(rule, list) else [rule]
-
-
-def _takes_turns(one: CandidateField, other: CandidateField) -> bool:
-    """Return True for two prices of which each item has exactly one."""
-    pairs = list(zip(one.values, other.values, strict=True))
-    is_price = one.kind == other.kind == "price" and not (one.prefix or other.prefix)
-    return is_price and all(bool(mine) != bool(its) for mine, its in pairs)
-
-
 def _cut_steps(candidate: CandidateField) -> list[Any]:
     steps: list[Any] = []
     if candidate.prefix:
@@ -87,7 +63,8 @@ def _cut_steps(candidate: CandidateField) -> list[Any]:
         pattern = rf"(?:^|\s)(?!(?:{names})(?:\s|$))(\S+)" if names else r"\S+"
         steps.append({"use": "extract", "pattern": pattern})
     elif candidate.take == "style":
-        steps.append({"use": "extract", "pattern": r"width:\s*([\d.]+)"})
+        pattern = BACKGROUND.pattern if candidate.is_image else r"width:\s*([\d.]+)"
+        steps.append({"use": "extract", "pattern": pattern})
     elif candidate.take.endswith("srcset"):
         steps.append({"use": "extract", "pattern": r"[^\s,]+"})
     return steps
@@ -99,7 +76,8 @@ def _value_steps(candidate: CandidateField, name: str, *, is_cell: bool) -> list
     if name == "price":
         # If the currency is kept, a pipeline step converts the number.
         return ["number"] if candidate.kind == "number" else []
-    if candidate.kind == "number" and is_cell and _is_quantity(candidate, name):
+    is_measured = is_cell or name in _RATING_NAMES
+    if candidate.kind == "number" and is_measured and _is_quantity(candidate, name):
         return ["number"]
     return list(_STEPS.get(candidate.kind, []))
 

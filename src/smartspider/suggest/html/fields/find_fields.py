@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from smartspider.suggest.html.class_names import split_words
 from smartspider.suggest.html.fields.attributes import (
+    LINK_ATTRS,
     PLACEHOLDERS,
     attribute_names,
     attribute_value,
@@ -17,14 +18,15 @@ from smartspider.suggest.html.fields.distinct_fields import distinct_fields
 from smartspider.suggest.html.fields.shapes import FORMAT, Shape, has_word, shape_of
 from smartspider.suggest.html.fields.slots import SAMPLE, SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
-from smartspider.suggest.text_kinds import classify_all, common_ending, common_label
+from smartspider.suggest.text_kinds import classify, classify_all, common_ending, common_label
 from smartspider.suggest.vocabulary import STATUS_WORDS
 
 _TEXT_ITEMS = frozenset(("li", "a", "p", "dt", "dd", "option", "td", "h2", "h3", "h4", "h5", "pre", "code"))
 _PROSE = frozenset(("p", "pre", "blockquote"))
 _STEADY = 0.9
 _LONGEST_STATUS = 40
-_CONTROL_WORDS = frozenset("btn button caption heading icon label link more title".split())
+_CONTROL_WORDS = frozenset("btn button caption icon label link more".split())
+_VALUE_KINDS = frozenset(("price", "date", "rating", "email", "phone"))
 
 
 def find_fields(tree: Tree, slots: list[Slot], count: int, *, is_table: bool = False) -> list[CandidateField]:
@@ -38,7 +40,7 @@ def find_fields(tree: Tree, slots: list[Slot], count: int, *, is_table: bool = F
         useful = [field for field in drafts if field.is_text and field.coverage == 1][:1]  # equal items
     for field in useful:
         _classify(field)
-    return distinct_fields(useful)
+    return distinct_fields(useful, is_table=is_table)
 
 
 def _classify(field: CandidateField) -> None:
@@ -167,7 +169,7 @@ class _SlotReader:
     def _attributes(self, slot: Slot, *, is_closed: bool) -> Iterator[CandidateField]:
         is_cell = self._is_table and slot.key[-4:-2] == ("cell", "nth")
         for name in () if is_cell else attribute_names(slot):
-            if is_closed and name not in {"href", "datetime"} and not is_image_attribute(slot, name):
+            if is_closed and name not in {*LINK_ATTRS, "datetime"} and not is_image_attribute(slot, name):
                 continue
             values = {index: attribute_value(slot, element, name) for index, element in slot.elements.items()}
             is_rare = is_closed and not self._is_table and len(slot.elements) * 2 < self._count
@@ -209,6 +211,9 @@ def _item_of(field: CandidateField) -> Element:
 
 def _is_useful(field: CandidateField, *, is_table: bool) -> bool:
     found = field.found
+    is_column = is_table and field.take == "text" and field.slot.key[-4:-2] == ("cell", "nth")
+    if is_column and found:
+        return True
     if not found or (len(found) < 2 and len(field.values) > 2) or field.coverage < 0.08:
         return False
     if field.is_link and _is_no_link(found):
@@ -217,20 +222,34 @@ def _is_useful(field: CandidateField, *, is_table: bool) -> bool:
         return False
     if not any(map(has_word, found)):
         return False
-    if len(set(found)) > 1:
-        return True
+    return len(set(found)) > 1 or len(field.values) == 1 or _is_shared_value(field, is_table=is_table)
+
+
+def _is_shared_value(field: CandidateField, *, is_table: bool) -> bool:
+    """Return True for what is the same in all items of this page but may differ on others."""
+    if field.slot.label and field.found[0].strip(" :\uff1a") == field.slot.label:
+        return False
     is_cell = is_table and field.slot.parent is not None and field.slot.parent.parent is None
-    is_value = bool(field.slot.label) or (is_cell and field.take == "text") or _is_status(field)
-    return len(field.values) == 1 or is_value
+    return _is_labelled(field.slot) or (is_cell and field.take == "text") or _is_status(field)
+
+
+def _is_labelled(slot: Slot) -> bool:
+    """Return True if a label is beside the slot, or is the text around it."""
+    around = slot.parent
+    return bool(slot.label) or (
+        around is not None and bool(around.label) and around.label_element in around.elements.values()
+    )
 
 
 def _is_status(field: CandidateField) -> bool:
-    """Return True for a value that may be the same in all items of this page only: a date, In stock."""
-    words = {word for name in field.slot.example.classes for word in split_words(name)}
-    if field.take not in {"text", "own", "owns"} or not words & STATUS_WORDS or words & _CONTROL_WORDS:
+    """Return True for a value that may be the same in all items of this page only: a price, In stock."""
+    if field.take not in {"text", "own", "owns"} or field.coverage < 1:
         return False
     text = field.found[0]
-    return field.coverage == 1 and len(text) <= _LONGEST_STATUS and not text.endswith((":", "\uff1a"))
+    if len(text) > _LONGEST_STATUS or text.endswith((":", "\uff1a")):
+        return False
+    words = {word for name in field.slot.example.classes for word in split_words(name)}
+    return classify(text) in _VALUE_KINDS or bool(words & STATUS_WORDS and not words & _CONTROL_WORDS)
 
 
 def _is_no_link(found: Iterable[str]) -> bool:

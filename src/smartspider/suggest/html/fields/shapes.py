@@ -29,8 +29,9 @@ def shape_of(tree: Tree, slot: Slot, kids: list[Slot]) -> Shape:
     elements = list(slot.elements.values())
     with_own = sum(1 for element in elements if any(map(has_word, element.own)))
     if with_own * 2 >= len(elements):
-        return "parts" if kids and _has_parts(tree, slot, kids) else "text"
-    if kids and _is_inline(elements) and _has_loose_words(slot, kids):
+        telling = [kid for kid in kids if _has_words(tree, kid)]
+        return "parts" if telling and _has_parts(tree, slot, telling) else "text"
+    if kids and _is_inline(elements) and (_has_loose_words(slot, kids) or _is_series(elements)):
         return "text"
     return "flow" if _is_flow(tree, elements) else "container"
 
@@ -75,6 +76,22 @@ def _has_loose_words(slot: Slot, kids: list[Slot]) -> bool:
     """Return True if no part is in most items, or the parts are the words of one text."""
     words = all(kid.example.tag in FORMAT for kid in kids) and any(kid.is_list for kid in kids)
     return words or max(_share(kid, slot) for kid in kids) < _STEADY
+
+
+def _is_series(elements: list[Element]) -> bool:
+    """Return True for links with separators between them: the authors of a paper, the tags of a post."""
+    several = [element for element in elements if len(element.children) > 1]
+    return (
+        5 * len(several) > len(elements)
+        and len({len(element.children) for element in elements}) > 1
+        and all(element.own and not any(map(has_word, element.own)) for element in several)
+        and all(child.tag == "a" for element in several for child in element.children)
+    )
+
+
+def _has_words(tree: Tree, kid: Slot) -> bool:
+    """Return True if a slot has more than line breaks, icons and separators."""
+    return any(has_word(tree.text(element, 80)) for element in kid.elements.values())
 
 
 def _is_inline(elements: list[Element]) -> bool:

@@ -21,7 +21,7 @@ MAX_CHILDREN = 300
 MAX_SLOTS = 400
 MAX_INSIDE = 400
 _MOST = 0.9
-SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "form", "input"))
+SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "input"))
 LABEL_TAGS = frozenset(("dt", "th", "label"))
 LABEL_WORDS = frozenset(
     ("label", "key", "term", "caption", "name", "attr", "property", "lbl", "k", "bold", "strong", "heading")
@@ -29,12 +29,13 @@ LABEL_WORDS = frozenset(
 _LABEL_HOLDERS = frozenset(("span", "b", "strong", "div", "em", "label", "i", "small", "p"))
 _LABEL_LENGTH = 40
 _MANY = 4
+_USUAL = 0.8
 
 
 class Slot:
     """One position, with its element in each item that has one."""
 
-    __slots__ = ("elements", "is_label", "key", "label", "label_element", "parent", "repeats")
+    __slots__ = ("_example", "elements", "is_label", "key", "label", "label_element", "parent", "repeats")
 
     def __init__(self, key: Key, parent: Slot | None = None) -> None:
         self.key = key
@@ -46,6 +47,7 @@ class Slot:
         self.label_element: Element | None = None
         """The label of its first element."""
         self.is_label = False
+        self._example: Element | None = None
 
     @property
     def is_list(self) -> bool:
@@ -54,8 +56,12 @@ class Slot:
 
     @property
     def example(self) -> Element:
-        """One of its elements."""
-        return next(iter(self.elements.values()))
+        """One of its elements, with the most common tag; asked for once all elements are known."""
+        if self._example is None:
+            elements = self.elements.values()
+            tag = Counter(element.tag for element in elements).most_common(1)[0][0]
+            self._example = next(element for element in elements if element.tag == tag)
+        return self._example
 
 
 def find_slots(tree: Tree, items: list[Element], members: set[int]) -> list[Slot]:
@@ -156,7 +162,7 @@ def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Sl
 
 
 def _inner_lists(families: dict[int, list[Element]], steps: dict[int, list[Key]]) -> set[Key]:
-    """Return the steps that are lists inside the items: a different number in each item, or many alike.
+    """Return the steps that are lists inside the items: a different number in many items, or many alike.
 
     Cells and labelled values are never lists.
     """
@@ -170,7 +176,10 @@ def _inner_lists(families: dict[int, list[Element]], steps: dict[int, list[Key]]
     found = set()
     for step, numbers in counts.items():
         is_alike = looks[step].most_common(1)[0][1] * 2 > looks[step].total()
-        if step[1] not in {"nth", "label"} and (len(set(numbers)) > 1 or (numbers[0] >= _MANY and is_alike)):
+        usual, times = Counter(numbers).most_common(1)[0]
+        is_fixed = times >= _USUAL * len(numbers) and usual > 1 and (usual == 2 or not is_alike)
+        differs = len(set(numbers)) > 1 and not is_fixed
+        if step[1] not in {"nth", "label"} and (differs or (usual >= _MANY and is_alike)):
             found.add(step)
     return found
 
