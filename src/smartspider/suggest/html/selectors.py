@@ -6,6 +6,7 @@ class names. An item is never selected by its position; what contains the items 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
@@ -23,6 +24,7 @@ from smartspider.suggest.html.tree import Element, Tree
 
 _LEAST_TRIES, _MOST_VISITS = 12, 5_000_000
 """Selectors are tried until this many elements were visited, but at least so many."""
+_MOST_TURNS = 3
 _MOST_EXTRA = 0.06
 """The share of other elements that an otherwise unselectable list may have."""
 
@@ -101,6 +103,7 @@ class ItemSelectors:
             yield f"{place} > {plain}"
         for place in parents:
             yield f"{place} {plain}"
+        yield from _in_turns(items)
         for name in [*names, *attrs, *(f"{place} > {plain}" for place in parents), plain]:
             yield from (f"{name}:has({hook})" for hook in hooks)
         for place in parents:
@@ -110,6 +113,19 @@ class ItemSelectors:
         for place in parents:
             yield from (f"{place} > {name}" for name in generated)
         yield from _by_container(items, [*names, *generated, plain])
+
+
+def _in_turns(items: list[Element]) -> Iterator[str]:
+    """Yield a list of class names of which each item has one: `tr.odd, tr.even`."""
+    tag, left, chosen = items[0].tag, items, list[str]()
+    while left and len(chosen) < _MOST_TURNS:
+        counts = Counter(name for item in left for name in item.classes if NAME.fullmatch(name))
+        if not counts:
+            return
+        chosen.append(counts.most_common(1)[0][0])
+        left = [item for item in left if chosen[-1] not in item.classes]
+    if not left and len(chosen) > 1:
+        yield ", ".join(f"{tag}.{name}" for name in sorted(chosen))
 
 
 def _by_container(items: list[Element], names: list[str]) -> Iterator[str]:

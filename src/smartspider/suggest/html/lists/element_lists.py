@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from smartspider.suggest.html.field_selectors import FieldSelectors, path_hook
+from smartspider.suggest.html.fields.alternatives import merge_alternatives
 from smartspider.suggest.html.fields.candidate_field import CandidateField
 from smartspider.suggest.html.fields.completeness import completeness
-from smartspider.suggest.html.fields.field_rules import FieldRule, css_rule, merge_prices, with_steps
+from smartspider.suggest.html.fields.field_rules import FieldRule, css_rule, with_steps
 from smartspider.suggest.html.fields.naming import name_fields
 from smartspider.suggest.html.lists.groups import find_groups
 from smartspider.suggest.html.lists.list_analysis import (
@@ -21,13 +22,15 @@ from smartspider.suggest.html.lists.list_analysis import (
     is_same_list,
     refine,
 )
-from smartspider.suggest.html.lists.tables import row_selector
+from smartspider.suggest.html.lists.tables import common_headers, row_selector
 from smartspider.suggest.html.lists.xpath_rules import anchor_xpath, field_rule
 from smartspider.suggest.html.selectors import ItemSelectors
 from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.suggestion import Draft
 
 MAX_FIELDS = 24
+MAX_COLUMNS = 120
+"""The most fields of a table: its columns and the links in them."""
 MAX_LISTS = 4
 _LEAST_SCORE = 1.0
 _REFINED = 12
@@ -76,11 +79,11 @@ class _DraftWriter:
         items, rules = self._span_rules(analysis) if analysis.is_span else self._css_rules(analysis)
         if items is None or not rules:
             return None
-        rules = merge_prices(rules)
+        rules = merge_alternatives(rules)
         candidates = [candidate for candidate, _ in rules]
         tables = analysis.group.tables
-        headers = {str(number): name for number, name in enumerate(tables[0].names, 1)} if tables else None
-        names = name_fields(candidates, headers)
+        headers = common_headers(tables) if tables else ()
+        names = name_fields(candidates, {str(number): name for number, name in enumerate(headers, 1)})
         fields = {
             name: with_steps(rule, candidate, name, is_cell=bool(tables))
             for name, (candidate, rule) in zip(names, rules, strict=True)
@@ -99,8 +102,9 @@ class _DraftWriter:
 
     def _css_rules(self, analysis: ListAnalysis) -> tuple[Any, list[FieldRule]]:
         finder = FieldSelectors(analysis.group.sample)
-        found = [(one, *finder.best(one.slot)) for one in analysis.candidates[: 3 * MAX_FIELDS]]
-        found = [entry for entry in found if entry[2] >= 0.6][:MAX_FIELDS]
+        most = MAX_COLUMNS if analysis.group.tables else MAX_FIELDS
+        found = [(one, *finder.best(one.slot)) for one in analysis.candidates[: 3 * most]]
+        found = [entry for entry in found if entry[2] >= 0.6][:most]
         hooks = _hooks(found)
         tables = list(analysis.group.tables)
         items = row_selector(self._selectors, tables) if tables else None
@@ -141,7 +145,8 @@ def _reasons(analysis: ListAnalysis, items: Any) -> tuple[str, ...]:
     count = len(group.items)
     full = sum(1 for candidate in analysis.candidates if candidate.coverage == 1)
     if len(group.tables) > 1:
-        reasons = [f"{count} rows of {len(group.tables)} tables with the same headers"]
+        like = "the same" if len({one.names for one in group.tables}) == 1 else "similar"
+        reasons = [f"{count} rows of {len(group.tables)} tables with {like} headers"]
     elif group.tables:
         reasons = [f"{count} table rows below a header"]
     elif analysis.is_span:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+from random import Random
 
 from smartspider.suggest.html.class_names import is_utility
 from smartspider.suggest.html.fields.slots import SAMPLE
 from smartspider.suggest.html.lists.places import PlaceMap
 from smartspider.suggest.html.lists.spans import find_spans
-from smartspider.suggest.html.lists.tables import HeadedTable, find_headed_tables, same_headers
+from smartspider.suggest.html.lists.tables import (
+    HeadedTable,
+    find_headed_tables,
+    same_headers,
+    similar_headers,
+)
 from smartspider.suggest.html.tree import Element, Tree
 
 MAX_GROUPS = 60
@@ -31,11 +39,17 @@ class ElementGroup:
 
     @property
     def sample(self) -> list[Element]:
-        """Items from all over the list."""
-        count = len(self.items)
-        if count <= SAMPLE:
+        """Items from all over the list, at irregular distances: each fourth may be the same part of it."""
+        if len(self.items) <= SAMPLE:
             return self.items
-        return [self.items[number * count // SAMPLE] for number in range(SAMPLE)]
+        return [self.items[number] for number in _sampled(len(self.items))]
+
+
+@lru_cache(maxsize=256)
+def _sampled(count: int) -> list[int]:
+    """Return numbers below `count`, in order; the first two are always among them."""
+    chosen = Random(count).sample(range(2, count), SAMPLE - 2)  # noqa: S311 - the same at each run
+    return [0, 1, *sorted(chosen)]
 
 
 def find_groups(tree: Tree) -> list[ElementGroup]:
@@ -57,15 +71,23 @@ def find_groups(tree: Tree) -> list[ElementGroup]:
         seen.add((items[0].tag, orders))
         group = ElementGroup(items, places.weight(items))
         weighed.append((sum(map(_content, items)) * group.place, group))
-    for some in same_headers(tables):
-        for alike in [some] if len(some) == 1 else [some, [max(some, key=lambda one: len(one.rows))]]:
-            rows = [row for one in alike for row in one.rows]
-            if len(rows) < 2:
-                continue
-            group = ElementGroup(rows, places.weight(rows), tuple(alike))
-            weighed.append((sum(map(_content, rows)) * group.place, group))
+    for alike in _table_groups(tables):
+        rows = [row for one in alike for row in one.rows]
+        if len(rows) < 2:
+            continue
+        group = ElementGroup(rows, places.weight(rows), tuple(alike))
+        weighed.append((sum(map(_content, rows)) * group.place, group))
     weighed.sort(key=lambda one: -one[0])
     return [group for weight, group in weighed[:MAX_GROUPS] if weight > 0]
+
+
+def _table_groups(tables: list[HeadedTable]) -> Iterator[list[HeadedTable]]:
+    """Yield tables whose rows can be one list: those with similar headers, the same headers, the largest."""
+    yield from similar_headers(tables)
+    for some in same_headers(tables):
+        yield some
+        if len(some) > 1:
+            yield [max(some, key=lambda one: len(one.rows))]
 
 
 def _repeated(tree: Tree) -> list[list[Element]]:

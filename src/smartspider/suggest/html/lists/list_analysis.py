@@ -24,7 +24,10 @@ _TEXT = 1.05
 """The weight of one text."""
 _RECORD = 1.5
 """The weight of the least that is more than a text."""
+_NOTHING = 0.3
+"""The weight of what is too little for a title."""
 _USUAL = 0.8
+_FEW = 4
 _LABELS, _PROSE = 0.4, 0.5
 _LEAST_LABELS = 8
 _LONGEST_LABEL = 40
@@ -95,9 +98,15 @@ def analyze(tree: Tree, group: ElementGroup) -> ListAnalysis | None:
 
 
 def _has_labels(candidates: list[CandidateField]) -> bool:
-    """Return True for labels with values: the first text comes again and again, the second does not."""
-    texts = [candidate.found for candidate in candidates if candidate.is_text]
-    if len(texts) != 2 or len(texts[0]) < _LEAST_LABELS:
+    """Return True for labels with values: the first text comes again and again, the second does not.
+
+    A linked title after its category is no value.
+    """
+    if any(candidate.is_link and candidate.coverage >= _USUAL for candidate in candidates):
+        return False
+    both = [candidate for candidate in candidates if candidate.is_text]
+    texts = [candidate.found for candidate in both]
+    if len(texts) != 2 or len(texts[0]) < _LEAST_LABELS or both[0].kind != "text":
         return False
     first, second = (len(set(found)) / len(found) for found in texts)
     return first < 0.4 and second > 1.5 * first and max(map(len, texts[0])) <= _LONGEST_LABEL
@@ -176,14 +185,27 @@ def demote_groups(tree: Tree, analyses: list[ListAnalysis]) -> None:
 
 def _is_group(own: float, outer: ListAnalysis, inner: ListAnalysis) -> bool:
     """Return True if the items of a list are little more than those of another, `own` being the rest."""
-    usual = sum(field_weight(field) for field in inner.candidates if field.coverage >= _USUAL)
+    common = [field for field in inner.candidates if field.coverage >= _USUAL]
+    usual = sum(map(field_weight, common))
     total = inner.worth * len(inner.group.items) / len(outer.group.items)
-    if usual < _RECORD:
+    if _are_linked_values(outer.group, inner) or _has_labels(inner.candidates):
+        return False
+    if usual < _RECORD and (own > _NOTHING or len(common) < 2):
         return False
     if own <= _TITLE and own < usual and outer.worth <= 1.3 * (own + total):
         return True
     # A title and a link to more, around many items that say more than these.
     return own <= _SECTION and own < inner.worth and 4 * own < total and outer.worth <= 1.6 * (own + total)
+
+
+def _are_linked_values(outer: ElementGroup, inner: ListAnalysis) -> bool:
+    """Return True for plain links that are a fixed few in each item: an entry and its section."""
+    if inner.group.items[0].tag != "a" or any(field.slot.parent for field in inner.candidates):
+        return False
+    starts = [item.order for item in inner.group.items]
+    counts = Counter(bisect_left(starts, item.end) - bisect_left(starts, item.order) for item in outer.sample)
+    number, times = counts.most_common(1)[0]
+    return 1 < number <= _FEW and times >= _USUAL * counts.total()
 
 
 def demote_kinds(analyses: list[ListAnalysis]) -> None:
@@ -221,7 +243,7 @@ def demote_parts(tree: Tree, analyses: list[ListAnalysis]) -> None:
                 and len(inner.group.items) >= 0.8 * len(outer.group.items)
                 and share_inside(inner.group, outer.group) >= 0.9
                 and _share_holding(outer.group, inner.group) >= 0.8
-                and _is_less(tree, inner, outer)
+                and (_is_less(tree, inner, outer) or _are_linked_values(outer.group, inner))
             ):
                 inner.penalty = min(inner.penalty, _PART_PENALTY)
 

@@ -8,7 +8,7 @@ from smartspider.suggest.vocabulary import SIDEBAR_WORDS, is_navigation
 
 _AWAY_TAGS = frozenset(("nav", "footer", "menu"))
 _AWAY_ROLES = frozenset(
-    ("navigation", "contentinfo", "menu", "menubar", "dialog", "tablist", "search", "banner", "toolbar")
+    ("navigation", "contentinfo", "menu", "menubar", "dialog", "search", "banner", "toolbar")
 )
 _MAIN_NAMES = frozenset(("content", "main", "primary", "maincontent", "main-content", "bodycontent"))
 NAVIGATION, MARGIN, OUTSIDE = 0.15, 0.4, 0.6
@@ -26,7 +26,8 @@ class PlaceMap:
         main = _main_of(tree)
         for element in tree.elements:
             above = 1.0 if element.parent is None else self._weights[element.parent.order]
-            weight = above * self._own_weight(element)
+            own = self._own_weight(element)
+            weight = above * own if own <= NAVIGATION else min(above, own)
             if main is not None and element.parent is main.parent and element is not main:
                 weight = min(weight, OUTSIDE)
             self._weights.append(weight)

@@ -9,6 +9,8 @@ import msgspec
 from smartspider.suggest.html.fields.candidate_field import CandidateField
 
 _MOST_ITEMS = 200
+_MOST_WORTH = 25.0
+"""More fields than that are in the widest tables, and in groups of items."""
 _INNER = 0.2
 """The weight of the first link or image of a list inside the item."""
 _WEIGHTS = {"list": 0.3, "lines": 0.7, "text": 1.0, "own": 1.0, "owns": 0.9, "href": 0.8}
@@ -18,7 +20,7 @@ class ListFeatures(msgspec.Struct, frozen=True):
     """The features of a list; the score is their product."""
 
     fields: float
-    """The distinct values of an item, weighted by coverage."""
+    """The distinct values of an item, weighted by coverage; those that few items have weigh less."""
     items: float
     """The logarithm of the number of items."""
     steady: float
@@ -38,14 +40,14 @@ def list_features(
     candidates: list[CandidateField], count: int, place: float, content_share: float
 ) -> ListFeatures:
     """Return the features of a list with `count` items."""
-    worth = math.fsum(field_weight(candidate) for candidate in candidates)
+    worth = math.fsum(field_weight(one) * min(1.0, 2 * one.coverage) for one in candidates)
     usual = [candidate.coverage for candidate in candidates if candidate.coverage > 0.5]
     steady = sum(usual) / max(1, len(usual))
     most = max(candidate.coverage for candidate in candidates)
     if len(candidates) <= 2 and not any(len(text) > 3 for text in _texts(candidates)):
         worth *= 0.3  # letters of an index, numbers of a pager
     return ListFeatures(
-        fields=math.pow(worth, 0.9),
+        fields=math.pow(min(worth, _MOST_WORTH), 0.9),
         items=math.log2(min(count, _MOST_ITEMS)),
         steady=steady**3 * most,
         place=place,

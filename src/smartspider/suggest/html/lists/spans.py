@@ -53,11 +53,12 @@ def find_spans(tree: Tree) -> list[list[Element]]:
 
 
 def _of_parent(parent: Element) -> Iterator[tuple[object, list[Element]]]:
-    if parent.tag == "dl":
-        terms = [number for number, child in enumerate(parent.children) if child.tag == "dt"]
-        items = _cut(parent.children, terms)
-        if items and sum(len(item.children) > 1 for item in items) * 2 > len(items):
+    terms = [number for number, child in enumerate(parent.children) if child.tag == "dt"]
+    if terms:
+        items = _cut(parent.children, terms, ends=_HEADINGS)
+        if sum(len(item.children) > 1 for item in items) * 2 > len(items):
             yield "dt", items
+    if parent.tag == "dl":
         return
     if parent.tag not in _SPANNING:
         return

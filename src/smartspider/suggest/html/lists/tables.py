@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from smartspider.suggest.html.selector_names import quote_css
 from smartspider.suggest.html.selectors import ItemSelectors
@@ -50,11 +51,35 @@ def same_headers(tables: list[HeadedTable]) -> list[list[HeadedTable]]:
     return sorted(groups.values(), key=lambda some: -sum(len(one.rows) for one in some))
 
 
+def similar_headers(tables: list[HeadedTable]) -> list[list[HeadedTable]]:
+    """Group tables of the same width whose headers are the same in most columns: of each league, one table.
+
+    Only groups with different headers are returned.
+    """
+    groups: list[list[HeadedTable]] = []
+    for one in tables:
+        like = next((some for some in groups if _is_similar(some[0].names, one.names)), None)
+        groups.append([one]) if like is None else like.append(one)
+    return [some for some in groups if len({one.names for one in some}) > 1]
+
+
+def _is_similar(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    same = sum(name == other for name, other in zip(names, others, strict=False))
+    return len(names) == len(others) and 2 * same >= len(names)
+
+
+def common_headers(tables: Sequence[HeadedTable]) -> tuple[str, ...]:
+    """Return the names of the columns of similar tables; empty where they differ."""
+    columns = zip(*(one.names for one in tables), strict=True)
+    return tuple(names[0] if len(set(names)) == 1 else "" for names in columns)
+
+
 def row_selector(selectors: ItemSelectors, tables: list[HeadedTable]) -> str | None:
     """Return a selector that matches exactly the rows of these tables."""
     rows = [row for one in tables for row in one.rows]
-    width = len(tables[0].names)
-    hooks = [f"th:lexbor-contains({quote_css(name)})" for name in tables[0].names if name]
+    names = common_headers(tables)
+    width = len(names)
+    hooks = [f"th:lexbor-contains({quote_css(name)})" for name in names if name]
     elements = [one.table for one in tables]
     places = [selectors.best(elements, hooks), selectors.container(elements[0]) if len(tables) == 1 else None]
     wide = f":has(> :nth-child({width}))"
