@@ -30,7 +30,7 @@ _TAIL = (
     rf"(?:[T ,|]+(?:at |um |à |kl\.? |@ ?|[-\u2013] ?)?\s?{_TIME}(?:(?!{_TIME}).){{0,25}}"
     r"|,?\s?\([^\d)]{1,12}\)|,?\s(?:mon|tue|wed|thu|fri|sat|sun|星期|周)\w{0,6})?"
 )
-"""What may follow a date: a time of day or a weekday. With a second time it is a period, and no date."""
+"""The time of day or the weekday after a date. With a second time it is a period, and no date."""
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

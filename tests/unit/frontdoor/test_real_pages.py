@@ -206,6 +206,15 @@ def test_blind_labels_are_kept_apart(module: Callable[[str], ModuleType]) -> Non
     assert len(blind) == sum(label.belongs_to == "blind" for label in labels.read_labels())
 
 
+def test_no_blind_page_is_also_a_page_to_tune_on(module: Callable[[str], ModuleType]) -> None:
+    blind: set[tuple[str, str]] = set()
+    open_: set[tuple[str, str]] = set()
+    for label in module("labels").read_labels():
+        pages = blind if label.belongs_to == "blind" else open_
+        pages.add((label.source.partition("@")[0], label.path))
+    assert blind.isdisjoint(open_)
+
+
 def test_every_label_is_complete_and_the_halves_are_about_equal(module: Callable[[str], ModuleType]) -> None:
     labels = module("labels").read_labels()
     assert len(labels) >= 70
