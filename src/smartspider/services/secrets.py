@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote_plus
@@ -20,6 +20,8 @@ from smartspider.interfaces.secret_source import SecretSource
 
 MAX_ENTRIES = 20_000
 """Entries whose URLs are searched for secrets."""
+MAX_REGISTERED = 5_000
+"""Headers, query parameters and values of bodies that are registered for a task, of each."""
 MAX_VALUES = 50
 """A parameter with more values than this is what the task asks for, not a credential."""
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -55,14 +57,22 @@ def register_secrets(redactor: Redactor, plan: Plan, secrets: SecretValues) -> N
     """
     redactor.add(*secrets.values())
     headers = (header for one in _all_headers(plan) for header in one)
-    redactor.add_headers(header for header in headers if not has_references(header[1]))
-    for name, values in _entry_parameters(plan).items():
-        for value in values if len(values) <= MAX_VALUES else ():
+    redactor.add_headers(islice(_unreferring(headers), MAX_REGISTERED))
+    parameters = (
+        (name, value)
+        for name, values in _entry_parameters(plan).items()
+        if len(values) <= MAX_VALUES
+        for value in values
+    )
+    bodies = (pair for extras in _distinct_extras(plan) for pair in _body_values(extras))
+    for pairs in (parameters, bodies):
+        for name, value in islice(_unreferring(pairs), MAX_REGISTERED):
             redactor.add_parameter(name, value)
-    for extras in _distinct_extras(plan):
-        for name, value in _body_values(extras):
-            if not has_references(value):
-                redactor.add_parameter(name, value)
+
+
+def _unreferring(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield distinct names and values that refer to no secret."""
+    return (pair for pair in dict.fromkeys(pairs) if not has_references(pair[1]))
 
 
 def _entry_parameters(plan: Plan) -> dict[str, set[str]]:

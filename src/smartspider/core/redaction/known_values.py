@@ -14,8 +14,8 @@ from typing import NamedTuple
 MIN_BYTES = 4
 PIECE_BYTES = 64
 """Longer values are searched in pieces, so that the work for each byte of a text is bounded."""
-MAX_PIECES = 1_000_000
-"""Maximum number of pieces that `RecentValues` keeps; about 200 MB."""
+MAX_PIECES = 600_000
+"""Maximum number of pieces that `RecentValues` keeps. A piece takes about 1 KB."""
 
 Span = tuple[int, int]
 

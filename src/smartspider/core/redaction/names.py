@@ -17,6 +17,8 @@ _SECRET_PAIRS = frozenset(
 _HARMLESS_ENDS = frozenset(
     "id ids count name names type kind at s ttl expires expiry url uri length size is role".split()
 )
+MAX_NAME_CHARS = 200
+"""Names are looked at, and kept, up to this length."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 HARMLESS_HEADERS = frozenset(
@@ -59,17 +61,20 @@ HARMLESS_PARAMETERS = frozenset(
 """Query parameters and keys of bodies that select what is shown, in lower case."""
 
 
-@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Return whether a key names a secret: `access_token`, `X-Api-Key`; not `token_id`."""
-    parts = [part.lower() for part in _PARTS.findall(name[:200])]
+    return _is_secret_name(name[:MAX_NAME_CHARS])
+
+
+@lru_cache(maxsize=4096)
+def _is_secret_name(name: str) -> bool:
+    parts = [part.lower() for part in _PARTS.findall(name)]
     pairs = {f"{first} {second}" for first, second in pairwise(parts)}
     if not _SECRET_PAIRS.isdisjoint(pairs):
         return True
     return bool(parts) and parts[-1] not in _HARMLESS_ENDS and not _SECRET_WORDS.isdisjoint(parts)
 
 
-@lru_cache(maxsize=4096)
 def is_harmless_header(name: str) -> bool:
     """Return whether a header holds no secret by its name; every header that is not known may hold one."""
     lowered = name.lower()

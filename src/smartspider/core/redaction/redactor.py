@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from smartspider.core.redaction.known_values import MIN_BYTES, RecentValues, ValueIndex, replace_spans
 from smartspider.core.redaction.names import (
+    MAX_NAME_CHARS,
     is_harmless_header,
     is_harmless_parameter,
     is_secret_name,
@@ -187,6 +188,8 @@ class Redactor:
         return {self._name(name): self._under(name, value, 0) for name, value in fields.items()}
 
     def _name(self, name: str) -> str:
+        if len(name) > MAX_NAME_CHARS:
+            return self.text(name)
         if name not in self._names:
             if len(self._names) >= MAX_NAMES:
                 self._names.clear()
