@@ -13,6 +13,7 @@ from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.requests.politeness import LEASE_LEAD_S
 from smartspider.core.runs.run import Run
+from smartspider.core.workers import activity
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.heartbeat import HealthMeter, Heartbeat, Peers, WorkerProbe
@@ -227,9 +228,11 @@ class Worker:
         clock.
         """
         want = self._peers.usable_slots(self._slots) - self._in_flight.held + finished
-        if want <= 0 or not self._runs or self._is_stopping:
+        held = activity.held_runs()
+        runs = [run_id for run_id in self._runs if run_id not in held]
+        if want <= 0 or not runs or self._is_stopping:
             return None
-        worker_id, runs = self._heartbeat.worker_id, list(self._runs)
+        worker_id = self._heartbeat.worker_id
         own, ahead_s = self._peers.own, self._options.lease_ahead_s
         lease = self._context.frontier.lease
         batch = await lease(worker_id, want, runs, own, self._capabilities, ahead_s=ahead_s)

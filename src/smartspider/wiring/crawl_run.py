@@ -110,7 +110,7 @@ async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready:
 @asynccontextmanager
 async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[tuple[Supervisor, Callable[[], None]]]:
     """Supervise and watch worker processes; none outlives the block."""
-    watcher = Watcher(Supervision(log.folder.path, log.folder.settings), _print_line)
+    watcher = Watcher(Supervision(log.folder.path, log.folder.settings), _print_line, has_neighbours=False)
 
     async def spawn(number: int) -> WatchedProcess:
         return await watcher.spawn(number, f"worker {number}", run_command(log, number))

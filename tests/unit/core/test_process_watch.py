@@ -172,6 +172,33 @@ def test_a_worker_far_over_its_budget_is_not_drained() -> None:
     assert isinstance(watched.see(IDLE, memory=1_600_000_000), Kill)
 
 
+def test_a_page_that_is_read_for_long_holds_its_run_up_sooner_if_a_worker_was_killed_for_it() -> None:
+    doing = msgspec.structs.replace(READING, url_id=LEASE.url_id)
+    for offenders, limit_s in (((), LIMITS.stall_s / 2), ((LEASE.run_id,), LIMITS.aside_again_s)):
+        watched = Watched()
+        while watched.watch.held_up_by(offenders) is None:
+            assert watched.see(doing) is None
+        assert watched.watch.held_up_by(offenders) == LEASE.run_id
+        assert watched.watch.frozen_s == pytest.approx(limit_s, abs=POLL_S)
+        watched.see(IDLE)
+        assert watched.watch.held_up_by(offenders) is None
+
+
+def test_a_process_learns_which_runs_are_held() -> None:
+    memory = bytearray(activity.SIZE)
+    activity.share(memory)
+    try:
+        assert activity.held_runs() == ()
+        activity.hold_runs(memory, range(1, 20))
+        assert activity.held_runs() == tuple(range(1, 9))
+        activity.hold_runs(memory, {7})
+        assert activity.held_runs() == (7,)
+        activity.hold_runs(memory, ())
+        assert activity.held_runs() == ()
+    finally:
+        activity.share(bytearray(activity.SIZE))
+
+
 def test_a_supervisor_reads_what_the_loop_writes() -> None:
     memory = bytearray(activity.SIZE)
     activity.share(memory)

@@ -22,6 +22,7 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan, RetryPolicy, RunLimits
 from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import LimitTuning, Tuning
+from smartspider.core.workers import activity
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.answer_reader import AnswerReader
 from smartspider.engine.context import WorkerContext, WorkerOptions
@@ -405,3 +406,21 @@ async def test_what_is_wrong_with_the_run_of_a_crawl_is_raised(fleet: Fleet) -> 
         await fleet.crawler(run).run()
     assert await fleet.folder.workers.find() == []
     assert (await fleet.folder.store.get_run(run.id)).state == "running"
+
+
+async def test_nothing_is_leased_from_a_run_while_the_supervisor_holds_it(fleet: Fleet) -> None:
+    memory = bytearray(activity.SIZE)
+    activity.share(memory)
+    try:
+        held, other = await fleet.add(WIDE), await fleet.add(WIDE, host="http://other.example")
+        activity.hold_runs(memory, [held.id])
+        worker = fleet.worker()
+        working = asyncio.create_task(worker.run())
+        await fleet.until(other, lambda run: run.state == "completed")
+        assert (await fleet.folder.store.get_run(held.id)).counters.done == 0
+        activity.hold_runs(memory, ())
+        await fleet.until(held, lambda run: run.state == "completed")
+        worker.stop()
+        await working
+    finally:
+        activity.share(bytearray(activity.SIZE))

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.core.test_process_watch import LEASE
 
 from smartspider.core.workers.activity import ActivityRecord
-from smartspider.core.workers.watch import Drain, Kill, WatchLimits
+from smartspider.core.workers.watch import POLL_S, Drain, Kill, WatchLimits
 from smartspider.engine.runtime import SystemClock
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.settings import Settings
@@ -106,16 +106,49 @@ async def test_another_process_takes_the_place_of_one_that_reads_for_long() -> N
 
 
 async def test_a_page_that_is_never_read_ends_a_process_that_was_set_aside() -> None:
-    endless = f"{BEGIN}{READING}print('ready', flush=True)\nsum(range(10**12))"
     supervision = told(WatchLimits(stall_s=1.0, grace_s=0.25, aside_s=0.3))
     watcher = Watcher(supervision, lambda _text: None)
     async with watcher.watching(), asyncio.timeout(30.0):
-        watched = await started(watcher, endless)
+        watched = await started(watcher, ENDLESS)
         assert await watched.wait() == 0
         assert watched.returncode is None
         assert watcher.is_replaced(0)
         assert await watched.process.wait() == -signal.SIGKILL
     assert [(kill.cause, kill.has_culprit) for kill in supervision.kills] == [("stall", True)]
+
+
+ENDLESS = f"{BEGIN}{READING}print('ready', flush=True)\nsum(range(10**12))"
+HELD = f"""{BEGIN}
+print('ready', flush=True)
+while not activity.held_runs(): time.sleep(0.01), activity.tick(7)
+print(*activity.held_runs(), flush=True)
+while True: time.sleep(0.01), activity.tick(7)
+"""
+
+
+async def test_only_one_worker_takes_requests_of_a_run_that_held_a_process_up() -> None:
+    watcher = Watcher(told(WatchLimits(stall_s=60.0, aside_s=0.3)), lambda _text: None)
+    async with watcher.watching(), asyncio.timeout(30.0):
+        taker = await started(watcher, HELD, 1)
+        assert await (await started(watcher, ENDLESS, 2)).wait() == 0
+        other = await started(watcher, HELD, 2)
+        assert other.process.stdout is not None
+        assert int(await other.process.stdout.readline()) == LEASE.run_id
+        taker.send_signal(signal.SIGKILL)
+        assert taker.process.stdout is not None
+        assert await taker.process.stdout.read() == b""
+
+
+async def test_the_workers_of_one_run_have_no_neighbours_to_spare() -> None:
+    limits = WatchLimits(stall_s=60.0, aside_s=0.3)
+    watcher = Watcher(told(limits), lambda _text: None, has_neighbours=False)
+    async with watcher.watching(), asyncio.timeout(30.0):
+        assert await (await started(watcher, ENDLESS, 2)).wait() == 0
+        other = await started(watcher, HELD, 2)
+        await asyncio.sleep(4 * POLL_S)  # nothing is held, and nobody says so
+        other.send_signal(signal.SIGKILL)
+        assert other.process.stdout is not None
+        assert await other.process.stdout.read() == b""
 
 
 async def test_a_frozen_process_ends_soon_after_a_stop() -> None:
@@ -148,10 +181,10 @@ async def test_a_process_that_ignores_a_stop_is_killed_at_its_time() -> None:
             assert await process.wait() == -signal.SIGKILL
 
 
-async def started(watcher: Watcher, script: str) -> WatchedProcess:
+async def started(watcher: Watcher, script: str, number: int = 0) -> WatchedProcess:
     """A process that has said that it is ready."""
     command = [sys.executable, "-c", script]
-    watched = await watcher.spawn(0, "worker 0", command, stdout=asyncio.subprocess.PIPE)
+    watched = await watcher.spawn(number, "worker", command, stdout=asyncio.subprocess.PIPE)
     assert watched.process.stdout is not None
     assert await watched.process.stdout.readline() == b"ready\n"
     return watched

@@ -1,4 +1,4 @@
-"""The activity of this process: what its event loop is doing, in memory that its supervisor reads.
+"""The activity of this process: what its event loop is doing, in memory that it shares with its supervisor.
 
 A process has one event loop, so it has one record, which this module holds. Code in C may hold the
 interpreter lock for minutes, so the reader is another process: the record is shared memory, and writing it
@@ -8,6 +8,7 @@ costs less than a microsecond.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from mmap import mmap
 from time import monotonic
 
@@ -26,7 +27,12 @@ _HEAD = struct.Struct("<dQ")
 _REQUEST = struct.Struct("<dQQQIIBB")
 _REQUEST_AT = _HEAD.size
 _STAGE_AT = _HEAD.size + _REQUEST.size - 1
-SIZE = _HEAD.size + _REQUEST.size
+_HELD = struct.Struct("<8Q")
+_HELD_AT = _HEAD.size + _REQUEST.size
+MAX_HELD = 8
+"""Runs that a supervisor can hold at a time."""
+SIZE = _HELD_AT + _HELD.size
+_NOTHING_HELD = bytes(8)
 
 _memory: bytearray | mmap = bytearray(SIZE)
 
@@ -111,6 +117,19 @@ def enter(stage: int) -> None:
 def end() -> None:
     """Record that the present work is done."""
     _memory[_STAGE_AT] = NONE
+
+
+def held_runs() -> tuple[int, ...]:
+    """Return the runs from which this process leases nothing for now, because its supervisor says so."""
+    if _memory[_HELD_AT : _HELD_AT + 8] == _NOTHING_HELD:
+        return ()
+    return tuple(run_id for run_id in _HELD.unpack_from(_memory, _HELD_AT) if run_id)
+
+
+def hold_runs(memory: mmap | bytearray, run_ids: Iterable[int]) -> None:
+    """Have the process with this memory lease nothing from runs; written by its supervisor."""
+    held = sorted(run_ids)[:MAX_HELD]
+    _HELD.pack_into(memory, _HELD_AT, *held, *(MAX_HELD - len(held)) * [0])
 
 
 def current() -> ActivityRecord:

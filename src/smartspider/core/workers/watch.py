@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Literal
 
 import msgspec
 
+from smartspider.core.runs.run import run_of
 from smartspider.core.workers.activity import COMPILE, STORE, ActivityRecord
 
 POLL_S = 0.25
@@ -29,10 +31,12 @@ class WatchLimits(msgspec.Struct, frozen=True):
     """Resident memory in bytes."""
     grace_s: float = 2.0
     """Further time to end by itself: the alarm of `ReadTimeout` ends code in Python."""
-    aside_s: float = 5.0
+    aside_s: float = 3.0
     """A worker that reads a page for so long, or for half of `stall_s`, is set aside: other workers take its
     other requests, and another process takes its place while it goes on reading.
     """
+    aside_again_s: float = 1.0
+    """The same for a page of a run that a worker was killed for before."""
     store_s: float = 60.0
     """Time of a transaction in a data folder: another worker would wait for the same disk."""
     stop_s: float = 3.0
@@ -123,11 +127,20 @@ class ProcessWatch:
         """Time since its event loop last moved."""
 
     @property
-    def is_held_up(self) -> bool:
-        """Return whether one page holds the process up for so long that other requests should not wait."""
+    def worker_id(self) -> int:
+        """The id of its worker; 0 if it is none."""
+        return 0 if self._last is None else self._last.activity.worker_id
+
+    def held_up_by(self, offenders: Container[int]) -> int | None:
+        """Return the run one page of which holds the process up for so long that other requests should not
+        wait; None if there is none. `offenders` are runs that workers were killed for.
+        """
         last, limits = self._last, self._limits
-        is_reading = last is not None and last.activity.is_reading and not self.has_only_page
-        return is_reading and self.frozen_s >= min(limits.aside_s, limits.stall_s / 2.0)
+        if last is None or not last.activity.is_reading:
+            return None
+        run_id = run_of(last.activity.url_id)
+        limit_s = limits.aside_again_s if run_id in offenders else limits.aside_s
+        return run_id if self.frozen_s >= min(limit_s, limits.stall_s / 2.0) else None
 
     def observe(self, sample: ProcessSample) -> Kill | Drain | None:
         """Return what to do now."""

@@ -125,7 +125,7 @@ class Guard:
                     self.is_replaced = True
                     os.kill(pid, signal.SIGTERM)
                     self._run_apart(self._supervision.report_drain(drain, self._name))
-                case None if self._has_peers and watch.is_held_up:
+                case None if self._has_peers and watch.held_up_by(()) and not watch.has_only_page:
                     watch.has_only_page = True
                     self._run_apart(self._supervision.release_others(sample.activity))
                 case None if watch.frozen_s >= ASK_AFTER_S and sample.at - asked_at >= ASK_EVERY_S:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from mmap import mmap
 from typing import Any
 
+from smartspider.core.runs.run import run_of
+from smartspider.core.workers import activity
 from smartspider.core.workers.activity import ActivityRecord
 from smartspider.core.workers.watch import POLL_S, Drain, Kill, ProcessWatch
 from smartspider.wiring.processes import sampling
@@ -20,6 +23,9 @@ ASK_AFTER_S = 2.0
 """A process that has not moved for so long may hold up a run that somebody stops."""
 ASK_EVERY_S = 1.0
 REMEMBERED_POLLS = 100
+OFFENDER_S = 60.0
+ASIDE_NICENESS = 5
+"""A process that was set aside leaves the CPU to others."""
 
 
 class WatchedProcess:
@@ -61,15 +67,25 @@ class WatchedProcess:
 
 
 class Watcher:
-    """Starts child processes and watches them. `report` gets a sentence about each one that it ends."""
+    """Starts child processes and watches them. `report` gets a sentence about each one that it ends.
 
-    def __init__(self, supervision: Supervision, report: Callable[[str], None]) -> None:
+    With `has_neighbours` they work on many runs: one that holds processes up must not hold up all.
+    """
+
+    def __init__(
+        self, supervision: Supervision, report: Callable[[str], None], *, has_neighbours: bool = True
+    ) -> None:
+        self._has_neighbours = has_neighbours
         self._supervision = supervision
         self._report = report
         self._watched: dict[int, WatchedProcess] = {}
         self._aside: dict[int, WatchedProcess] = {}
         """Processes that were set aside, at most one for each number."""
         self._is_stopping = False
+        self._offenders: dict[int, float] = {}
+        """Runs whose pages held a process up, and until when only one worker takes their requests."""
+        self._workers: set[int] = set()
+        """Numbers of processes that are workers."""
 
     async def spawn(
         self,
@@ -162,6 +178,24 @@ class Watcher:
             for number, one in self._numbered():
                 if one.returncode is None and (one.handling is None or one.handling.done()):
                     self._check(number, one)
+            self._hold_runs()
+
+    def _hold_runs(self) -> None:
+        """Have one worker lease from offenders and the others not; the one that does has at most one process
+        set aside for them.
+        """
+        now = time.monotonic()
+        self._offenders = {run_id: until for run_id, until in self._offenders.items() if until > now}
+        running = [(number, one) for number, one in self._numbered() if one.returncode is None]
+        self._workers |= {number for number, one in running if one.watch.worker_id}
+        taker = min((number for number in self._watched if number in self._workers), default=-1)
+        for number, one in running:
+            is_free = number == taker and number not in self._aside
+            activity.hold_runs(one.memory, () if is_free else self._offenders)
+
+    def _blame(self, doing: ActivityRecord) -> None:
+        if self._has_neighbours:
+            self._offenders[run_of(doing.url_id)] = time.monotonic() + OFFENDER_S
 
     def _forget_ended(self) -> None:
         """Forget processes that ended a while ago and have no successor."""
@@ -181,7 +215,7 @@ class Watcher:
             work = self._kill(one, action)
         elif isinstance(action, Drain):
             work = self._drain(one, action)
-        elif one.watch.is_held_up:
+        elif one.watch.held_up_by(self._offenders) and not one.watch.has_only_page:
             work = self._set_aside(number, one, sample.activity)
         elif one.watch.frozen_s >= ASK_AFTER_S and is_time:
             one.asked_at = sample.at
@@ -193,6 +227,8 @@ class Watcher:
         """Report a process and kill it. It is suspended first, so that nothing changes meanwhile."""
         one.is_replaced = True
         one.send_signal(signal.SIGSTOP)
+        if kill.has_culprit:
+            self._blame(kill.activity)
         try:
             self._report(await self._supervision.report(kill, one.name))
         finally:
@@ -209,11 +245,14 @@ class Watcher:
         It exits when the page is read. Of each number at most one is set aside.
         """
         one.watch.has_only_page = True
+        self._blame(doing)
         await self._supervision.release_others(doing)
         if number not in self._aside and not self._is_stopping:
             self._aside[number] = one
             one.is_replaced = True
             one.send_signal(signal.SIGTERM)
+            with suppress(OSError):  # it has ended, or may not
+                os.setpriority(os.PRIO_PROCESS, one.process.pid, ASIDE_NICENESS)
             one.is_aside.set()
 
     async def _ask(self, one: WatchedProcess, worker_id: int) -> None:
