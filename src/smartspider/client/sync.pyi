@@ -17,7 +17,7 @@ from smartspider.core.runs.run import RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
 from smartspider.operations.files import FileCursor
-from smartspider.operations.hosts import Host
+from smartspider.operations.hosts import Host, Scope
 from smartspider.operations.logs import OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
 from smartspider.operations.results import RowCursor
@@ -228,9 +228,11 @@ class _HostCalls:
     def list_hosts(
         self, *, held: bool = False, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[HostGateView]: ...
-    def hold_host(self, host: Host, *, seconds: float, reason: str = "") -> HostGateView: ...
-    def resume_host(self, host: Host) -> HostGateView: ...
-    def slow_host(self, host: Host, *, delay_s: float) -> HostGateView: ...
+    def hold_host(
+        self, host: Host, *, seconds: float, reason: str = "", scope: Scope = None
+    ) -> HostGateView: ...
+    def resume_host(self, host: Host, *, scope: Scope = None) -> HostGateView: ...
+    def slow_host(self, host: Host, *, delay_s: float, scope: Scope = None) -> HostGateView: ...
 
 class _NotificationCalls:
     def list_notifications(

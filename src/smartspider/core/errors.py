@@ -10,6 +10,7 @@ SmartSpiderError
 │   │   ├── Outdated       the object changed since it was read
 │   │   ├── RequestInProgress  the same request is still being processed
 │   │   └── LeadershipLost  another process is or was the leader since
+│   ├── QuotaReached       the owner has as many of these as allowed
 │   └── Forbidden          the principal lacks permission (role, scope, owner)
 ├── NotSignedIn            the token is missing, forged, expired or revoked
 ├── TooMany                too many requests
@@ -126,6 +127,12 @@ class LeadershipLost(Conflict):
     """Another process is or was the leader since."""
 
     code = "term_over"
+
+
+class QuotaReached(NotAllowed):
+    """The owner has as many of these as the installation allows."""
+
+    code = "quota_reached"
 
 
 class Forbidden(NotAllowed):

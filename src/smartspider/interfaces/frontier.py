@@ -20,14 +20,17 @@ class Frontier(Protocol):
     2. Leases are granted by priority within a run and host, in the order of discovery among equals.
     3. Tokens only grow.
     4. Over all runs and workers, a host has at most as many requests in flight as its strictest run
-       allows, and its slots are at least the strictest delay apart.
+       allows, and its slots are at least the strictest delay apart. A delay of more than a minute
+       (`shared_delay_s`) applies to its run alone: slots of the run are that far apart, and other runs do
+       not wait for them.
     5. A run in a state that does not lease (paused, stopped, deleted) grants no leases.
     6. Renewing extends the deadline of the leases still held and returns those that were lost.
     7. Released leases are queued again at once and do not count as attempts.
     8. Reclaiming returns leases that are past their deadline and those of dead workers to the queue, and
        counts each return.
     9. A held host grants no leases until the hold ends; a resumed host continues at once. The delay set by
-       an operator applies to all runs like the delay of a run, until it is set to 0. An operation with an
+       an operator applies to all runs like the delay of a run, until it is set to 0. With an `owner`, holds
+       and delays apply to the runs of this owner's tasks alone, also to later ones. An operation with an
        `actor` is written to the audit log in the same transaction.
     10. A request that was returned too often is leased alone.
     11. Runs that are leased together share the leases by weight: none starves, and the others get what one
@@ -82,13 +85,23 @@ class Frontier(Protocol):
         A slot is granted only shortly before it begins: until then the host may be held or slowed down.
         """
 
-    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
+    async def hold_host(
+        self,
+        host: str,
+        seconds: float,
+        reason: str,
+        *,
+        actor: str | None = None,
+        owner: str | None = None,
+    ) -> None:
         """Send nothing to a host for some seconds."""
 
-    async def resume_host(self, host: str, *, actor: str | None = None) -> None:
-        """End a hold and reset the adaptive delay of a host."""
+    async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> None:
+        """End a hold and reset the adaptive delay of a host; with an owner, end the owner's hold only."""
 
-    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
+    async def slow_host(
+        self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
+    ) -> None:
         """Set the operator's delay between two slots of a host; 0 removes it."""
 
 

@@ -85,15 +85,26 @@ class OpenRows(Protocol):
 class HostHolds(Protocol):
     """1. A hold is committed before it takes effect, and only resuming shortens it.
     2. An operation with an `actor` is written to the audit log in the same transaction.
+    3. With an `owner`, it applies to the runs of this owner's tasks, and is part of their controls.
     """
 
-    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
+    async def hold_host(
+        self,
+        host: str,
+        seconds: float,
+        reason: str,
+        *,
+        actor: str | None = None,
+        owner: str | None = None,
+    ) -> HostRow:
         """Send nothing to a host for some seconds. Return its new state."""
 
-    async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
+    async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> HostRow:
         """End a hold and reset the adaptive delay of a host. Return its new state."""
 
-    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
+    async def slow_host(
+        self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
+    ) -> HostRow:
         """Set the operator's delay of a host, which runs and robots.txt cannot
         shorten. Return its new state.
         """

@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from smartspider.operations.operation import Body, Operations, operation
-from smartspider.views.hosts import HostGateView
+from smartspider.views.hosts import HostGateView, HostScope
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, Limit, Param, body, query
 
 MAX_HOLD_S = 366 * 86_400.0
 MAX_DELAY_S = 86_400.0
+Scope = Annotated[
+    HostScope | None,
+    body(
+        "`own`: for the runs of your own tasks, now and later; `all`: for all runs, which needs the role "
+        "admin. Default: `all` for an admin, otherwise `own`."
+    ),
+]
 Host = Annotated[str, Param(about="The name of a host.", rules={"max_length": 300})]
 
 
@@ -52,11 +59,14 @@ class HostOperations(Operations):
         *,
         seconds: Annotated[float, body(gt=0, le=MAX_HOLD_S)],
         reason: Annotated[str, body(max_length=300)] = "",
+        scope: Scope = None,
     ) -> HostGateView:
-        """Pause requests to a host for all runs. An existing longer hold stays in effect."""
+        """Pause requests to a host, for your own runs or for all. An existing longer hold stays in effect."""
         from smartspider.services import hosts
 
-        return await hosts.hold_host(self.installation, self.principal, host, seconds, reason)
+        return await hosts.hold_host(
+            self.installation, self.principal, host, seconds, reason=reason, scope=scope
+        )
 
     @operation(
         "POST",
@@ -64,12 +74,13 @@ class HostOperations(Operations):
         needs=("hosts", "write"),
         summary="Resume a host",
         answer="The host",
+        body=Body("ResumeBody", "The runs that are resumed.", is_strict=True, is_optional=True),
     )
-    async def resume_host(self, host: Host) -> HostGateView:
-        """Lift a hold immediately and reset the adaptive delay."""
+    async def resume_host(self, host: Host, *, scope: Scope = None) -> HostGateView:
+        """Lift a hold immediately. For all runs, also reset the adaptive delay."""
         from smartspider.services import hosts
 
-        return await hosts.resume_host(self.installation, self.principal, host)
+        return await hosts.resume_host(self.installation, self.principal, host, scope)
 
     @operation(
         "PATCH",
@@ -86,11 +97,11 @@ class HostOperations(Operations):
         ),
     )
     async def slow_host(
-        self, host: Host, *, delay_s: Annotated[float, body(ge=0, le=MAX_DELAY_S)]
+        self, host: Host, *, delay_s: Annotated[float, body(ge=0, le=MAX_DELAY_S)], scope: Scope = None
     ) -> HostGateView:
-        """Set the minimum delay between requests. It overrides shorter delays of runs and robots.txt; 0
-        removes it.
+        """Set the minimum delay between requests, of your own runs or of all. It overrides shorter delays of
+        runs and robots.txt; 0 removes it.
         """
         from smartspider.services import hosts
 
-        return await hosts.slow_host(self.installation, self.principal, host, delay_s)
+        return await hosts.slow_host(self.installation, self.principal, host, delay_s, scope)

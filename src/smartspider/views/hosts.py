@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+HostScope = Literal["own", "all"]
+"""The runs that a hold or a delay applies to: those of the caller's tasks, or all."""
 
 
 class HostDelays(msgspec.Struct, frozen=True):
@@ -14,6 +19,15 @@ class HostDelays(msgspec.Struct, frozen=True):
     robots: float
     adaptive: float
     operator: float
+
+
+class OwnerGateView(msgspec.Struct, frozen=True):
+    """The delay and the hold that a user set at a host for the user's own runs."""
+
+    owner: str
+    delay_s: float
+    held_until: str | None
+    hold_reason: str
 
 
 class HostGateView(msgspec.Struct, frozen=True):
@@ -31,3 +45,5 @@ class HostGateView(msgspec.Struct, frozen=True):
     in_flight: int
     runs: int
     """The number of runs that have requests for the host."""
+    owners: list[OwnerGateView] = []
+    """Delays and holds that apply only to the runs of one user."""

@@ -6,8 +6,11 @@ from urllib.parse import unquote
 
 import pytest
 from tests.unit.api.asking import Caller
+from tests.unit.api.doors import make_token
 
+from smartspider.core.errors import QuotaReached
 from smartspider.operations.services import Services
+from smartspider.store.hosts.gates import MAX_OWN_GATES
 
 
 async def test_a_host_is_held_and_resumed_with_an_audit(api: Caller) -> None:
@@ -65,3 +68,48 @@ async def test_only_a_number_is_a_number(api: Caller, figure: object) -> None:
     (await api("PATCH", "/api/hosts/shop.example", json={"delay_s": figure})).expect(422)
     (await api.post("/api/hosts/shop.example/hold", json={"seconds": figure})).expect(422)
     (await api("PATCH", "/api/nodes/crawler-1", json={"slots": figure})).expect(422)
+
+
+async def test_an_operator_holds_and_slows_down_a_host_for_own_runs_only(
+    api: Caller, services: Services
+) -> None:
+    ann = api.with_token(await make_token(services, "ann", "operator"))
+    task = {"name": "tea", "entry_urls": ["http://shop.example/"]}
+    (await ann.post("/api/tasks", task)).expect(201)
+    run_id = (await ann.post("/api/tasks/tea/start")).expect(202).json["run_id"]
+    body = {"seconds": 600, "reason": "lunch"}
+    for path, sent in (("hold", body), ("resume", {})):
+        refused = await ann.post(f"/api/hosts/shop.example/{path}", json={**sent, "scope": "all"})
+        assert refused.expect(403).json["code"] == "forbidden"
+    held = (await ann.post("/api/hosts/shop.example/hold", json=body)).expect(200).json
+    slowed = (await ann("PATCH", "/api/hosts/shop.example", json={"delay_s": 5})).expect(200).json
+    assert (held["held_until"], slowed["delays_s"]["operator"]) == (None, 0.0)
+    (own,) = slowed["owners"]
+    assert (own["owner"], own["delay_s"], own["hold_reason"]) == ("token:ann", 5.0, "lunch")
+    assert (await api.get("/api/hosts")).expect(200).json["items"][0]["owners"] == [own]
+    await services.installation.store.set_state(int(run_id), "running")
+    gate = (await api.get(f"/api/explain?url=http://shop.example/&run_id={run_id}")).expect(200).json["gate"]
+    assert "token:ann" in gate["hold_reason"]
+    assert (gate["delay_s"], gate["delay_set_by"]) == (5.0, "owner")
+    (await ann.post("/api/hosts/shop.example/resume")).expect(200)
+    (await ann("PATCH", "/api/hosts/shop.example", json={"delay_s": 0})).expect(200)
+    assert (await api.get("/api/hosts")).expect(200).json["items"][0]["owners"] == []
+
+
+async def test_an_admin_may_choose_own_runs(api: Caller) -> None:
+    body = {"seconds": 600, "scope": "own"}
+    held = (await api.post("/api/hosts/shop.example/hold", json=body)).expect(200).json
+    assert (held["held_until"], len(held["owners"])) == (None, 1)
+    (await api.post("/api/hosts/shop.example/resume", json={"scope": "own"})).expect(200)
+    (await api.post("/api/hosts/shop.example/hold", json={"seconds": 1, "scope": "some"})).expect(422)
+
+
+async def test_a_user_holds_a_bounded_number_of_hosts(services: Services) -> None:
+    frontier = services.installation.frontier
+    for number in range(MAX_OWN_GATES):
+        await frontier.hold_host(f"h{number}.example", 60.0, "x", owner="ann")
+    with pytest.raises(QuotaReached, match=str(MAX_OWN_GATES)):
+        await frontier.slow_host("one.more.example", 5.0, owner="ann")
+    await frontier.slow_host("one.more.example", 5.0, owner="bob")
+    await frontier.resume_host("h1.example", owner="ann")
+    await frontier.slow_host("one.more.example", 5.0, owner="ann")

@@ -193,7 +193,7 @@ async def test_a_damaged_page_of_the_file_is_told_and_not_touched(backend: Sqlit
     backend.database.close()
     path = backend.folder / "smartspider.db"
     body = bytearray(path.read_bytes())
-    place = len(body) // 2
+    place = len(body) * 3 // 4  # among the rows, behind the pages of the schema
     body[place : place + 3000] = b"\xff" * 3000
     path.write_bytes(bytes(body))
     backend.open()

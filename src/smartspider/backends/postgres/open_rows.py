@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from smartspider.backends.postgres import workers as presence
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.frontier_updates import SQL
@@ -18,6 +20,7 @@ from smartspider.core.frontier.updates import (
     RunControl,
     RunLoad,
 )
+from smartspider.core.requests.politeness import OwnGate, OwnPace
 from smartspider.core.runs.run import decode_capabilities, run_of
 from smartspider.store import events as event_log
 from smartspider.store.database import Connection, Row, rows
@@ -26,6 +29,8 @@ from smartspider.store.hosts import gates
 from smartspider.store.hosts.gates import Operator
 from smartspider.store.nodes import leadership
 from smartspider.store.requests import request_of
+
+_decode_gates = msgspec.json.Decoder(dict[str, OwnGate]).decode
 
 
 class PostgresOpenRows:
@@ -65,7 +70,8 @@ class PostgresOpenRows:
     async def controls(self) -> list[RunControl]:
         """Return the controls of all unfinished runs, oldest first."""
         found: list[Row] = [
-            (*columns, decode_capabilities(needs)) for *columns, needs in await self._fetch(SQL.controls)
+            (*columns, decode_capabilities(needs), _own_pace(delay_s, own_gates))
+            for *columns, needs, delay_s, own_gates in await self._fetch(SQL.controls)
         ]
         return [RunControl(*columns) for columns in found]
 
@@ -127,23 +133,33 @@ class PostgresOpenRows:
 
         await self._db.write_concurrently(work)
 
-    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
+    async def hold_host(
+        self,
+        host: str,
+        seconds: float,
+        reason: str,
+        *,
+        actor: str | None = None,
+        owner: str | None = None,
+    ) -> HostRow:
         """Send nothing to a host for some seconds. Return its new state."""
-        return await self._act(
-            actor, lambda connection, by: gates.hold(connection, host, seconds, reason, by)
-        )
+        return await self._act(actor, owner, lambda to, by: gates.hold(to, host, seconds, reason, by))
 
-    async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
+    async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> HostRow:
         """End a hold and reset the adaptive delay. Return the new state of the host."""
-        return await self._act(actor, lambda connection, by: gates.resume(connection, host, by))
+        return await self._act(actor, owner, lambda connection, by: gates.resume(connection, host, by))
 
-    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
+    async def slow_host(
+        self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
+    ) -> HostRow:
         """Set the operator's delay. Return the new state of the host."""
-        return await self._act(actor, lambda connection, by: gates.slow(connection, host, delay_s, by))
+        return await self._act(actor, owner, lambda connection, by: gates.slow(connection, host, delay_s, by))
 
-    async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> HostRow:
+    async def _act(
+        self, actor: str | None, owner: str | None, act: Callable[[Connection, Operator], int]
+    ) -> HostRow:
         def work(connection: Connection) -> HostRow:
-            host_id = act(connection, Operator(self._db.now(), actor))
+            host_id = act(connection, Operator(self._db.now(), actor, owner))
             ((*found,),) = rows(connection, SQL.host_row, (host_id,))
             return HostRow(*found)
 
@@ -151,6 +167,10 @@ class PostgresOpenRows:
 
     async def _fetch(self, sql: str, *values: Any) -> list[Row]:
         return await self._db.fetch(sql, values)
+
+
+def _own_pace(delay_s: float, own_gates: str | None) -> OwnPace:
+    return OwnPace(delay_s, {} if own_gates is None else _decode_gates(own_gates))
 
 
 def _places(found: Sequence[Row]) -> list[QueuePosition]:

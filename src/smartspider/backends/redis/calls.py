@@ -54,7 +54,8 @@ def control_args(control: RunControl) -> list[Any]:
     packed = msgspec.msgpack.encode(
         (
             *(control.state, control.weight, control.concurrency, control.delay_s, control.per_host),
-            *(per_domain, encode_capabilities(control.needs)),
+            *(per_domain, encode_capabilities(control.needs), control.pace.delay_s),
+            {host: (gate.delay_s, gate.held_until) for host, gate in control.pace.gates.items()} or None,
         )
     )
     return [control.run_id, packed]

@@ -188,19 +188,31 @@ class RedisFrontier:
         not_before, not_after, spacing_s = window
         return SendWindow(arrived_at + not_before - now, sent_at + not_after - now, spacing_s)
 
-    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
-        """Send nothing to a host for some seconds; written to the store first."""
-        row = await self._holds.hold_host(host, seconds, reason, actor=actor)
+    async def hold_host(
+        self,
+        host: str,
+        seconds: float,
+        reason: str,
+        *,
+        actor: str | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """Send nothing to a host for some seconds; written to the store first. Holds and delays of an owner
+        take effect with the next controls that the leader sends.
+        """
+        row = await self._holds.hold_host(host, seconds, reason, actor=actor, owner=owner)
         await self._sender.send(host_calls(self._shards, [row]), timeout_s=ACT_S)
 
-    async def resume_host(self, host: str, *, actor: str | None = None) -> None:
+    async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> None:
         """End a hold; written to the store first."""
-        row = await self._holds.resume_host(host, actor=actor)
+        row = await self._holds.resume_host(host, actor=actor, owner=owner)
         await self._sender.send(host_calls(self._shards, [row]), timeout_s=ACT_S)
 
-    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
+    async def slow_host(
+        self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
+    ) -> None:
         """Set the operator's delay of a host; written to the store first."""
-        row = await self._holds.slow_host(host, delay_s, actor=actor)
+        row = await self._holds.slow_host(host, delay_s, actor=actor, owner=owner)
         await self._sender.send(host_calls(self._shards, [row]), timeout_s=ACT_S)
 
     async def check(self, runs: Sequence[int], *, repair: bool = False) -> list[str]:

@@ -55,6 +55,7 @@ class ExportBatch(msgspec.Struct, frozen=True):
 
 TABLES = (
     ExportedTable("host", shifted=("sent_until", "held_until", "slowed_at")),
+    ExportedTable("owner_gate", ("owner", "host_id"), shifted=("held_until",)),
     ExportedTable("task"),
     ExportedTable("task_version", ("task_id", "number"), at_once=500),
     ExportedTable("url", shifted=("due_at",)),

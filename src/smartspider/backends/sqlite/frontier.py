@@ -15,7 +15,7 @@ from smartspider.backends.sqlite.queue import RunShare, share_out, take_ahead
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
 from smartspider.core.events import LeasesReturned
 from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendWindow, WeightedTurns
-from smartspider.core.requests.politeness import LEASE_LEAD_S
+from smartspider.core.requests.politeness import LEASE_LEAD_S, OwnGate, OwnPace
 from smartspider.core.runs.run import HTTP_ONLY, LEASES_IN, decode_capabilities
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store import events
@@ -26,6 +26,8 @@ from smartspider.store.hosts.gates import Operator
 from smartspider.store.nodes.workers import registration_values
 
 SQL = queue.SQL
+
+_decode_gates = msgspec.json.Decoder(dict[str, OwnGate]).decode
 
 
 class SqliteFrontier:
@@ -91,16 +93,15 @@ class SqliteFrontier:
             connection.execute(SQL.asked, (now, run_ids))
             suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (run_ids,))}
             for share in shares:
-                if share.run_id in suspicious and queue.take_suspect(
-                    connection, collector, share.run_id, share.room
-                ):
+                if share.run_id in suspicious and queue.take_suspect(connection, collector, share):
                     return LeaseBatch(collector.leases, now)
             queue.wake(connection, run_ids, now)
             share_out(connection, collector, shares, self._turns)
             if ahead_s > 0.0:
                 take_ahead(connection, collector, shares, ahead_s, self._turns)
             lead_s = min(ahead_s, LEASE_LEAD_S)
-            return LeaseBatch(collector.leases, now, _next_at(connection, run_ids, suspicious, now, lead_s))
+            suspects = [share for share in shares if share.run_id in suspicious]
+            return LeaseBatch(collector.leases, now, _next_at(connection, run_ids, suspects, now, lead_s))
 
         return await self._db.write(work)
 
@@ -197,21 +198,35 @@ class SqliteFrontier:
 
         return await self._db.write(work)
 
-    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> None:
+    async def hold_host(
+        self,
+        host: str,
+        seconds: float,
+        reason: str,
+        *,
+        actor: str | None = None,
+        owner: str | None = None,
+    ) -> None:
         """Send nothing to a host for some seconds."""
-        await self._act(actor, lambda connection, by: hosts.hold(connection, host, seconds, reason, by))
+        await self._act(
+            actor, owner, lambda connection, by: hosts.hold(connection, host, seconds, reason, by)
+        )
 
-    async def resume_host(self, host: str, *, actor: str | None = None) -> None:
+    async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> None:
         """End a hold at once."""
-        await self._act(actor, lambda connection, by: hosts.resume(connection, host, by))
+        await self._act(actor, owner, lambda connection, by: hosts.resume(connection, host, by))
 
-    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> None:
+    async def slow_host(
+        self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
+    ) -> None:
         """Set the operator's delay of a host."""
-        await self._act(actor, lambda connection, by: hosts.slow(connection, host, delay_s, by))
+        await self._act(actor, owner, lambda connection, by: hosts.slow(connection, host, delay_s, by))
 
-    async def _act(self, actor: str | None, act: Callable[[Connection, Operator], int]) -> None:
+    async def _act(
+        self, actor: str | None, owner: str | None, act: Callable[[Connection, Operator], int]
+    ) -> None:
         def work(connection: Connection) -> None:
-            by = Operator(self._db.now(), actor)
+            by = Operator(self._db.now(), actor, owner)
             gates.reopen_lanes(connection, act(connection, by), by.now)
 
         await self._db.write(work)
@@ -224,14 +239,20 @@ def _shares(connection: Connection, runs: Sequence[int], capabilities: frozenset
     """Return those of the runs that lease."""
     found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
     return [
-        RunShare(run_id, weight, room)
-        for run_id, state, needs, weight, room in found
+        RunShare(run_id, weight, room, _own_pace(*own))
+        for run_id, state, needs, weight, room, *own in found
         if state in LEASES_IN and decode_capabilities(needs) <= capabilities
     ]
 
 
+def _own_pace(delay_s: float, own_gates: str | None) -> OwnPace | None:
+    if not delay_s and own_gates is None:
+        return None
+    return OwnPace(delay_s, {} if own_gates is None else _decode_gates(own_gates))
+
+
 def _next_at(
-    connection: Connection, runs: str, suspicious: Iterable[int], now: float, lead_s: float
+    connection: Connection, runs: str, suspicious: Iterable[RunShare], now: float, lead_s: float
 ) -> float | None:
     """Return when to ask for requests of the runs (a JSON list) again: `lead_s` before the next window."""
     next_at = _next_wake(connection, runs, now)
@@ -242,9 +263,10 @@ def _next_at(
         next_at = _earlier(next_at, None if wake_at is None else wake_at - lead_s)
     due = row(connection, SQL.next_due, (runs, now))
     next_at = _earlier(next_at, due[0] if due else None)
-    for run_id in suspicious:
-        for _, host_id in rows(connection, SQL.due_suspects, (run_id, now)):
-            next_at = _earlier(next_at, hosts.read_gate(connection, host_id).opens_at)
+    for share in suspicious:
+        for _, host_id in rows(connection, SQL.due_suspects, (share.run_id, now)):
+            opens_at = hosts.read_gate(connection, host_id).opens_at
+            next_at = _earlier(next_at, max(opens_at, queue.own_opens_at(connection, share, host_id)))
     return next_at
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from smartspider.backends.sqlite import gate as gates
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow, WeightedTurns
+from smartspider.core.requests.politeness import OwnPace
 from smartspider.core.runs.run import run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
@@ -88,14 +89,15 @@ class LeaseCollector(msgspec.Struct):
         return self.want - len(self.leases)
 
 
-def take_suspect(connection: Connection, collector: LeaseCollector, run_id: int, room: int) -> bool:
+def take_suspect(connection: Connection, collector: LeaseCollector, share: RunShare) -> bool:
     """Return whether a suspect waits for this worker; it is leased once the worker holds nothing else.
 
     A suspect whose gate is closed is not waited for.
     """
+    run_id, room = share.run_id, share.room
     for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, collector.now)):
         gate = hosts.read_gate(connection, host_id)
-        if gate.opens_at > collector.now:
+        if max(gate.opens_at, own_opens_at(connection, share, host_id)) > collector.now:
             continue
         is_idle = not collector.leases and row(connection, SQL.leases_of, (collector.worker_id,)) == (0,)
         if is_idle and room > 0 and gates.room(connection, gate, collector.now) > 0:
@@ -103,25 +105,44 @@ def take_suspect(connection: Connection, collector: LeaseCollector, run_id: int,
             suspects = rows(connection, SQL.single, (url_id,))
             windows = gates.reserve(connection, gate, collector.now)
             _lease_heads(connection, collector, run_id, suspects, windows, is_alone=True)
+            _keep_own_slot(connection, share, host_id, windows[0])
         return True
     return False
 
 
-def take(connection: Connection, collector: LeaseCollector, run_id: int, room: int, weight: int) -> int:
+def own_opens_at(connection: Connection, share: RunShare, host_id: int) -> float:
+    """Return when a run may send to a host again, by what applies to this run alone."""
+    if share.pace is None:
+        return 0.0
+    found = row(connection, SQL.own_slot, (host_id, share.run_id))
+    return share.opens_at(host_id, found[0] if found else 0.0)
+
+
+def _keep_own_slot(connection: Connection, share: RunShare, host_id: int, window: SendWindow) -> None:
+    if share.delay_at(host_id):
+        connection.execute(SQL.set_own_slot, (window.not_after, host_id, share.run_id))
+
+
+def take(connection: Connection, collector: LeaseCollector, share: RunShare, room: int) -> int:
     """Lease from the open lanes of a run, best first. Return the number of leases."""
+    run_id, weight = share.run_id, share.weight
     before = len(collector.leases)
     limit = min(collector.free, room)
     lanes = rows(connection, SQL.open_lanes, (run_id, limit + SPARE_LANES)) if limit > 0 else []
-    for lane_id, host_id, queued, served in lanes:
+    for lane_id, host_id, queued, served, sent_until in lanes:
+        if (opens_at := share.opens_at(host_id, sent_until)) > collector.now:
+            connection.execute(SQL.rest, (opens_at, lane_id))
+            continue
         gate = hosts.read_gate(connection, host_id)
         slots = gates.room(connection, gate, collector.now)
         turn = max(served, gate.turn - 1.0)
-        hungry = (host_id, run_id, turn, collector.now - ASKING_S, gate.turn - 1.0)
+        hungry = (host_id, run_id, turn, collector.now - ASKING_S, gate.turn - 1.0, collector.now)
         if slots > 0 and row(connection, SQL.hungrier, hungry):
             continue
-        count = min(slots, limit, queued)
+        count = min(slots, limit, queued, 1 if share.delay_at(host_id) else queued)
         if count > 0:
-            _take_from(connection, collector, run_id, (lane_id, count, turn, count / weight), gate)
+            lane = (lane_id, count, turn, count / weight)
+            _keep_own_slot(connection, share, host_id, _take_from(connection, collector, run_id, lane, gate))
             limit -= count
             if gate.delay_s > 0.0:
                 gate = hosts.read_gate(connection, host_id)
@@ -141,9 +162,10 @@ def take_ahead(
 ) -> None:
     """Lease the next windows of closed hosts that begin within `ahead_s`, the first ones first.
 
-    Runs that queue for the same host get one window each time they ask, in turn.
+    Runs that queue for the same host get one window each time they ask, in turn. Those with a delay or a hold
+    of their own get none ahead.
     """
-    for share in _in_order(shares, turns):
+    for share in _in_order([one for one in shares if one.pace is None], turns):
         limit = min(collector.free, share.room)
         until = collector.now + ahead_s
         lanes = rows(connection, SQL.ahead_lanes, (share.run_id, until, limit)) if limit > 0 else []
@@ -152,7 +174,8 @@ def take_ahead(
             slots = gates.room_ahead(connection, gate, collector.now, until)
             turn = max(served, gate.turn - 1.0)
             if slots > 0 and row(connection, SQL.queues_at, (host_id,)) != (1,):
-                hungry = (host_id, share.run_id, turn, collector.now - ASKING_S, gate.turn - 1.0)
+                since = collector.now - ASKING_S
+                hungry = (host_id, share.run_id, turn, since, gate.turn - 1.0, collector.now)
                 slots = 0 if row(connection, SQL.hungrier, hungry) else 1
             count = min(slots, limit, queued)
             if count <= 0:
@@ -174,7 +197,7 @@ def _take_from(
     run_id: int,
     lane: tuple[int, int, float, float],
     gate: hosts.GateState,
-) -> None:
+) -> SendWindow:
     lane_id, count, turn, share = lane
     heads = rows(connection, SQL.head, (lane_id, count))
     connection.executemany(SQL.dequeue, [(lane_id, head[1], head[0]) for head in heads])
@@ -183,6 +206,7 @@ def _take_from(
     connection.execute(hosts.SQL.set_turn, (turn, gate.host_id))
     windows = gates.reserve(connection, gate, collector.now, len(heads))
     _lease_heads(connection, collector, run_id, heads, windows)
+    return windows[-1]
 
 
 def _lease_heads(
@@ -228,6 +252,7 @@ def give_back(connection: Connection, lease: tuple[int, int], now: float) -> Non
     """
     url_id, _ = lease
     for host_id, is_alone in rows(connection, SQL.drop_own_lease, lease):
+        connection.execute(SQL.set_own_slot, (0.0, host_id, run_of(url_id)))
         found = row(connection, SQL.open_row, (url_id,))
         if found is not None and is_alone:
             connection.execute(SQL.put_later, (url_id, run_of(url_id), now, 1))
@@ -243,6 +268,16 @@ class RunShare(msgspec.Struct):
     weight: int
     room: int
     """Number of further requests it may have in flight."""
+    pace: OwnPace | None = None
+    """The delays and holds of this run alone; None if it has none."""
+
+    def delay_at(self, host_id: int) -> float:
+        """Return the delay for this run alone; 0 if there is none."""
+        return 0.0 if self.pace is None else self.pace.delay_at(str(host_id))
+
+    def opens_at(self, host_id: int, sent_until: float) -> float:
+        """Return when the run may send again after its last slot, by what applies to this run alone."""
+        return 0.0 if self.pace is None else self.pace.opens_at(str(host_id), sent_until)
 
 
 def share_out(
@@ -285,7 +320,7 @@ def _in_order(shares: Sequence[RunShare], turns: WeightedTurns) -> list[RunShare
 def _lease(connection: Connection, collector: LeaseCollector, share: RunShare, count: int) -> int:
     got = 0
     if count > 0 and share.room > 0:
-        got = take(connection, collector, share.run_id, min(count, share.room), share.weight)
+        got = take(connection, collector, share, min(count, share.room))
         share.room -= got
     return got
 

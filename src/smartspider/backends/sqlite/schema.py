@@ -11,7 +11,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
 
 APPLICATION_ID = 0x53535043
-VERSION = 2
+VERSION = 3
 """Raise it with every change to `schema.sql`, and bring older folders to it in `_bring_to_version`."""
 
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.frontier.lease import Lease
+from smartspider.core.requests.politeness import OwnPace
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import HTTP_ONLY, RunState
 
@@ -40,10 +41,13 @@ class RunControl(msgspec.Struct, frozen=True):
     weight: int
     concurrency: int
     delay_s: float
+    """The delay it asks of the gates, where all runs keep it."""
     per_host: int
     per_domain: int | None
     needs: frozenset[str] = HTTP_ONLY
     """Capabilities a worker must have to lease requests of the run."""
+    pace: OwnPace = OwnPace()
+    """The delays and holds that apply to this run alone."""
 
 
 class RunLoad(msgspec.Struct, frozen=True):

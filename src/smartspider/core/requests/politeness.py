@@ -29,6 +29,10 @@ CIRCUIT_GIVE_UP_UNSEEN = 2
 """The same for a host that never responded: it is more likely misspelled than down."""
 
 
+SHARED_DELAY_MAX_S = 60.0
+"""Longest delay of a run that applies to all runs at a host. A longer one applies to the run alone."""
+DEFAULT_DELAY_S = 0.5
+
 MAX_HOLD_S = 86_400.0
 """Longest Retry-After to wait for. Beyond it the host's requests are skipped."""
 
@@ -37,7 +41,7 @@ class PolitenessPolicy(msgspec.Struct, frozen=True):
     """Politeness settings of a task, applied to every host."""
 
     obey_robots: bool = True
-    delay_s: float = 0.5
+    delay_s: float = DEFAULT_DELAY_S
     rate_per_s: float | None = None
     per_host: int = 4
     per_domain: int | None = None
@@ -47,6 +51,36 @@ class PolitenessPolicy(msgspec.Struct, frozen=True):
     def spacing_s(self) -> float:
         """Seconds between the starts of two requests, considering this task alone."""
         return max(self.delay_s, 1.0 / self.rate_per_s if self.rate_per_s else 0.0)
+
+
+def shared_delay_s(spacing_s: float) -> float:
+    """Return the delay that a run with this spacing asks of the gates it shares with other runs."""
+    return spacing_s if spacing_s <= SHARED_DELAY_MAX_S else DEFAULT_DELAY_S
+
+
+class OwnGate(msgspec.Struct, frozen=True):
+    """A hold and a delay that a user set at a host for the user's own runs."""
+
+    delay_s: float = 0.0
+    held_until: float = 0.0
+
+
+class OwnPace(msgspec.Struct, frozen=True):
+    """The delays and holds that apply to one run alone, besides the gates it shares."""
+
+    delay_s: float = 0.0
+    """Its own delay at every host; 0 if the gates have it."""
+    gates: dict[str, OwnGate] = {}
+    """The gates that its owner set for own runs, by host."""
+
+    def delay_at(self, host: str) -> float:
+        """Return the delay between two requests of the run to a host."""
+        return max(self.delay_s, self.gates[host].delay_s) if host in self.gates else self.delay_s
+
+    def opens_at(self, host: str, sent_until: float) -> float:
+        """Return when the run may send to a host again; `sent_until` is the end of its last slot, or 0."""
+        held_until = self.gates[host].held_until if host in self.gates else 0.0
+        return max(held_until, sent_until + self.delay_at(host) if sent_until else 0.0)
 
 
 def window_length_s(delay_s: float) -> float:

@@ -17,7 +17,8 @@ ADVICE = {
     "host_delay": "lower delay_s or raise rate_per_s of the run, if the host allows it",
     "robots_delay": "robots.txt of the host sets this delay; wait",
     "adaptive_delay": "the host returned errors; the delay decreases automatically as requests succeed",
-    "operator_delay": "an operator set this delay for the host; ask an admin",
+    "operator_delay": "an admin set this delay for the host; ask an admin",
+    "owner_delay": "the owner of the task set this delay; `smartspider host delay HOST 0 --own` removes it",
     "host_full": "raise per_host, or wait for slow responses",
     "host_on_trial": "the host kept failing and gets one request at a time until one succeeds",
     "domain_full": "raise politeness.per_domain in the task, or wait for slow responses",
@@ -43,7 +44,12 @@ def _closed(gate: GateStatus, now: float) -> ClosedGate | None:
     if gate.held_until > now:
         return ClosedGate(gate.host, "host_held", gate.held_until, gate.hold_reason or "held")
     if gate.opens_at > now:
-        codes = {"robots.txt": "robots_delay", "adaptive": "adaptive_delay", "operator": "operator_delay"}
+        codes = {
+            "robots.txt": "robots_delay",
+            "adaptive": "adaptive_delay",
+            "operator": "operator_delay",
+            "owner": "owner_delay",
+        }
         why = f"a delay of {gate.delay_s:g} s, set by {gate.set_by or 'its last slot'}"
         return ClosedGate(gate.host, codes.get(gate.set_by, "host_delay"), gate.opens_at, why)
     if gate.is_on_trial and gate.in_flight >= 1:

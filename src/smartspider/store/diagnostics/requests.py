@@ -103,7 +103,8 @@ def read_details(connection: Connection, record: UrlRecord, now: float) -> Reque
         due_at=due[0] if due else None,
         lease=held_request(connection, *lease) if lease else None,
         gate=gate_status(
-            connection, host_id, (_queued(connection, host_id, record.run_id, now), int(bool(lease)))
+            *(connection, record.run_id, host_id),
+            (_queued(connection, host_id, record.run_id, now), int(bool(lease))),
         ),
         sends=_sends(connection, host_id, record.closed_at or now),
         items=_items(connection, record) if record.items else [],
@@ -164,10 +165,13 @@ def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the s
     )
 
 
-def gate_status(connection: Connection, host_id: int, of_run: tuple[int, int]) -> GateStatus:
-    """Return a gate with the queued and leased requests of a run."""
+def gate_status(connection: Connection, run_id: int, host_id: int, of_run: tuple[int, int]) -> GateStatus:
+    """Return a gate as it is for a run, with its queued and leased requests."""
     gate = gates.read_gate(connection, host_id)
     name, held_until, reason = row(connection, SQL.host, (host_id,)) or ("", 0.0, "")
+    own = gates.read_own_gate(connection, run_id, host_id)
+    if own.held_until > held_until:
+        held_until, reason = own.held_until, f"held by {own.owner} for the runs of {own.owner}: {own.reason}"
     in_flight = row(connection, gates.SQL.in_flight, (host_id,))
     of_domain = row(connection, gates.SQL.in_flight_domain, (gate.domain,)) if gate.per_domain else None
     return GateStatus(
@@ -175,9 +179,9 @@ def gate_status(connection: Connection, host_id: int, of_run: tuple[int, int]) -
         queued=of_run[0],
         in_flight=in_flight[0] if in_flight else 0,
         held=of_run[1],
-        delay_s=gate.delay_s,
-        set_by=gate.set_by,
-        opens_at=gate.opens_at,
+        delay_s=max(gate.delay_s, own.delay_s),
+        set_by=own.set_by if own.delay_s > gate.delay_s else gate.set_by,
+        opens_at=max(gate.opens_at, own.opens_at),
         held_until=held_until,
         hold_reason=reason,
         per_host=gate.per_host,

@@ -82,7 +82,9 @@ class Diagnostics:
             return RunActivity(
                 progress=progress.read_progress(connection, run_id, now),
                 gates=[
-                    requests.gate_status(connection, host_id, (lanes.get(host_id, 0), held.get(host_id, 0)))
+                    requests.gate_status(
+                        *(connection, run_id, host_id), (lanes.get(host_id, 0), held.get(host_id, 0))
+                    )
                     for host_id in hosts[:limit]
                 ],
                 waiting=found[0] if found else 0,

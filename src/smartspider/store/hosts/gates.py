@@ -9,12 +9,16 @@ from collections.abc import Iterable
 
 import msgspec
 
+from smartspider.core.errors import QuotaReached
 from smartspider.core.requests.domains import registrable_domain
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store import audit, statements
 from smartspider.store.database import Connection, row
 
 SQL = statements.load("gates.sql", __package__)
+
+MAX_OWN_GATES = 200
+"""Hosts that a user may hold or slow down for the user's own runs."""
 
 
 class GateState(msgspec.Struct, frozen=True):
@@ -95,6 +99,42 @@ def read_gate(connection: Connection, host_id: int) -> GateState:
     return GateState(host_id, *found)
 
 
+class OwnGateState(msgspec.Struct, frozen=True):
+    """The delays and the hold at a host that apply to one run alone."""
+
+    run_s: float = 0.0
+    """The delay of the run, if it is too long to apply to all runs."""
+    owner_s: float = 0.0
+    """The delay that its owner set."""
+    held_until: float = 0.0
+    reason: str = ""
+    owner: str = ""
+    sent_until: float = 0.0
+    """End of the last slot of the run; 0 if it is not known."""
+
+    @property
+    def delay_s(self) -> float:
+        """The longer of both delays."""
+        return max(self.run_s, self.owner_s)
+
+    @property
+    def set_by(self) -> str:
+        """The source of the delay."""
+        return "task" if self.run_s >= self.owner_s else "owner"
+
+    @property
+    def opens_at(self) -> float:
+        """The first moment at which a slot of the run may start."""
+        is_waiting = self.sent_until and self.delay_s
+        return max(self.sent_until + self.delay_s if is_waiting else 0.0, self.held_until)
+
+
+def read_own_gate(connection: Connection, run_id: int, host_id: int) -> OwnGateState:
+    """Return the delays and the hold at a host that apply to one run alone."""
+    found = row(connection, SQL.own_gate, (run_id, host_id))
+    return OwnGateState(*found) if found else OwnGateState()
+
+
 def read_robots(connection: Connection, origin: str) -> RobotsAnswer | None:
     """Return the stored robots.txt of an origin."""
     found = row(connection, SQL.get_robots, (origin,))
@@ -126,20 +166,29 @@ class Operator(msgspec.Struct, frozen=True):
     now: float
     actor: str | None = None
     """A person or token; None for the crawler itself, which is not audited."""
+    owner: str | None = None
+    """The user whose runs it concerns; None for all runs."""
 
 
 def hold(connection: Connection, host: str, seconds: float, reason: str, by: Operator) -> int:
     """Send nothing to a host for some seconds. A longer hold is not shortened."""
     host_id = find_host(connection, host)
-    connection.execute(SQL.hold, (by.now + seconds, reason, host_id))
+    if by.owner is None:
+        connection.execute(SQL.hold, (by.now + seconds, reason, host_id))
+    else:
+        connection.execute(SQL.hold_own, (by.owner, host_id, by.now + seconds, reason))
+        _check_number(connection, by)
     _note(connection, by, "host.held", host, seconds=seconds, reason=reason)
     return host_id
 
 
 def resume(connection: Connection, host: str, by: Operator) -> int:
-    """End a hold and reset the adaptive delay."""
+    """End a hold and reset the adaptive delay; for the runs of a user, end the user's hold only."""
     host_id = find_host(connection, host)
-    connection.execute(SQL.resume, (host_id,))
+    if by.owner is None:
+        connection.execute(SQL.resume, (host_id,))
+    else:
+        connection.execute(SQL.resume_own, (by.owner, host_id))
     _note(connection, by, "host.resumed", host)
     return host_id
 
@@ -147,11 +196,28 @@ def resume(connection: Connection, host: str, by: Operator) -> int:
 def slow(connection: Connection, host: str, delay_s: float, by: Operator) -> int:
     """Set the operator's delay between two slots of a host; 0 removes it."""
     host_id = find_host(connection, host)
-    connection.execute(SQL.slow, (delay_s, host_id))
+    if by.owner is None:
+        connection.execute(SQL.slow, (delay_s, host_id))
+    else:
+        connection.execute(SQL.slow_own, (by.owner, host_id, delay_s))
+        _check_number(connection, by)
     _note(connection, by, "host.slowed", host, delay_s=delay_s)
     return host_id
 
 
+def _check_number(connection: Connection, by: Operator) -> None:
+    """Raise `QuotaReached` if a user holds or slows down too many hosts: every lease reads them."""
+    connection.execute(SQL.drop_own, (by.owner, by.now))
+    found = row(connection, SQL.count_own, (by.owner,))
+    if found and found[0] > MAX_OWN_GATES:
+        raise QuotaReached(
+            f"{by.owner} holds or slows down {MAX_OWN_GATES} hosts, which is the maximum",
+            hint="resume hosts that need it no longer, or pause the runs",
+        )
+
+
 def _note(connection: Connection, by: Operator, action: str, host: str, **detail: object) -> None:
+    if by.owner is not None:
+        detail["runs_of"] = by.owner
     if by.actor is not None:
         audit.write(connection, by.now, by.actor, action, f"host:{host}", **detail)

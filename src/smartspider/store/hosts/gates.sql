@@ -5,7 +5,7 @@ SELECT id, name FROM host WHERE name = ?
 INSERT INTO host (name, domain) VALUES (?, ?) ON CONFLICT DO NOTHING
 
 -- gate: the state of a gate, with the settings of the strictest run registered there
-SELECT h.sent_until, h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.delay_s), 0.0),
+SELECT h.sent_until, h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.gate_s), 0.0),
        h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain)
 FROM host h
 LEFT JOIN lane l ON l.host_id = h.id
@@ -34,6 +34,36 @@ UPDATE host SET held_until = 0, hold_reason = '', adaptive_s = 0, failures = 0, 
 
 -- slow: set the operator's delay
 UPDATE host SET operator_s = ? WHERE id = ?
+
+-- own_gate: the delays and the hold at a host that apply to one run alone, and the end of its last slot
+SELECT CASE WHEN r.delay_s > r.gate_s THEN r.delay_s ELSE 0.0 END, coalesce(g.delay_s, 0.0),
+       coalesce(g.held_until, 0.0), coalesce(g.hold_reason, ''), coalesce(g.owner, ''),
+       coalesce((SELECT sent_until FROM lane WHERE host_id = ?2 AND run_id = ?1), 0.0)
+FROM run r
+LEFT JOIN task t ON t.id = r.task_id
+LEFT JOIN owner_gate g ON g.owner = t.owner AND g.host_id = ?2
+WHERE r.id = ?1
+
+-- hold_own: hold a host for the runs of a user; a hold is never shortened
+INSERT INTO owner_gate (owner, host_id, held_until, hold_reason) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (owner, host_id) DO UPDATE
+SET hold_reason = CASE WHEN excluded.held_until > owner_gate.held_until THEN excluded.hold_reason
+                       ELSE owner_gate.hold_reason END,
+    held_until = CASE WHEN excluded.held_until > owner_gate.held_until THEN excluded.held_until
+                      ELSE owner_gate.held_until END
+
+-- resume_own: end the hold of a user
+UPDATE owner_gate SET held_until = 0, hold_reason = '' WHERE owner = ? AND host_id = ?
+
+-- slow_own: set the delay for the runs of a user
+INSERT INTO owner_gate (owner, host_id, delay_s) VALUES (?1, ?2, ?3)
+ON CONFLICT (owner, host_id) DO UPDATE SET delay_s = excluded.delay_s
+
+-- drop_own: delete what a user no longer holds or slows down
+DELETE FROM owner_gate WHERE owner = ?1 AND delay_s <= 0 AND held_until <= ?2
+
+-- count_own: hosts that a user holds or slows down
+SELECT count(*) FROM owner_gate WHERE owner = ?
 
 -- close_lanes: close all lanes of a host until a moment
 UPDATE lane SET wake_at = ? WHERE host_id = ?

@@ -37,6 +37,16 @@ class HostRecord(msgspec.Struct, frozen=True):
         return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s)
 
 
+class OwnerGate(msgspec.Struct, frozen=True):
+    """A hold and a delay that a user set at a host for the user's own runs."""
+
+    host: str
+    owner: str
+    delay_s: float
+    held_until: float
+    hold_reason: str
+
+
 class HostStore:
     """1. Hosts are listed by name, by a cursor that neither skips nor repeats one.
     2. Reading changes nothing; a host that no run has met is not found.
@@ -60,6 +70,14 @@ class HostStore:
             return [_record(each) for each in found]
 
         return await self._db.read(work)
+
+    async def own_gates(self, first: str, last: str) -> list[OwnerGate]:
+        """Return what users set for their own runs at the hosts between two names, both included."""
+        return await self._db.read(
+            lambda connection: [
+                OwnerGate(*found) for found in rows(connection, SQL.own, (first, last, self._db.now()))
+            ]
+        )
 
     async def get(self, host: str) -> HostRecord:
         """Return a host by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smartspider.core import failpoints
 from smartspider.core.errors import Conflict, NotAllowed
+from smartspider.core.requests.politeness import shared_delay_s
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import (
@@ -49,7 +50,8 @@ def create_run(
         SQL.add_run,
         (
             *(pinned.task_id, pinned.number),
-            *(plan.name, plan.spec_hash, now, plan.weight, plan.concurrency, polite.spacing_s),
+            *(plan.name, plan.spec_hash, now, plan.weight, plan.concurrency),
+            *(polite.spacing_s, shared_delay_s(polite.spacing_s)),
             *(polite.per_host, polite.per_domain, polite.adaptive, limits.max_pages, limits.max_items),
             *(limits.max_duration_s, limits.max_errors, plan.traps.max_urls_per_host),
             *(guards.consecutive_failures, guards.failure_rate, guards.failure_rate_after, guards.pauses),

@@ -1,8 +1,8 @@
 -- add_run: add a run
-INSERT INTO run (task_id, task_version, task_name, spec_hash, state, created_at, weight, concurrency, delay_s, per_host, per_domain,
+INSERT INTO run (task_id, task_version, task_name, spec_hash, state, created_at, weight, concurrency, delay_s, gate_s, per_host, per_domain,
     adaptive, max_pages, max_items, max_duration_s, max_errors, max_host_urls, guard_row, guard_rate, guard_after,
     guard_pauses, policies, knobs, started_by, needs)
-VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 RETURNING id
 
 -- seeds_added: count the entries
@@ -43,7 +43,7 @@ SELECT knobs, tuning, concurrency, weight, delay_s, per_host, max_pages, max_ite
 FROM run WHERE id = ?
 
 -- tune: change settings
-UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?, delay_s = ?, per_host = ?, max_pages = ?,
+UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?, delay_s = ?, gate_s = ?, per_host = ?, max_pages = ?,
     max_items = ?, max_duration_s = ?, max_errors = ?
 WHERE id = ?
 

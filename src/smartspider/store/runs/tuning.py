@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from smartspider.core.errors import NotAllowed, RequestInvalid
-from smartspider.core.requests.politeness import PolitenessPolicy
+from smartspider.core.requests.politeness import PolitenessPolicy, shared_delay_s
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import FINISHED
 from smartspider.core.runs.tuning import LimitTuning, Tuning, merged, settings_of
@@ -109,6 +109,7 @@ def _write(connection: Connection, run_id: int, tuning: Tuning, settings: Settin
                 settings["concurrency"],
                 settings["priority"] + 1,
                 _spacing_s(settings),
+                shared_delay_s(_spacing_s(settings)),
             ),
             *(settings["per_host"], settings["max_pages"], settings["max_items"], settings["max_duration_s"]),
             *(settings["max_errors"], run_id),

@@ -184,20 +184,33 @@ class MemoryRows:
         """It is gone."""
         self.dead.discard(worker_id)
 
-    async def hold_host(self, host: str, seconds: float, reason: str, *, actor: str | None = None) -> HostRow:
+    async def hold_host(
+        self,
+        host: str,
+        seconds: float,
+        reason: str,
+        *,
+        actor: str | None = None,
+        owner: str | None = None,
+    ) -> HostRow:
         """Never shortened."""
+        assert owner is None
         until = self.now() + seconds
         if until > self.gate(host).held_until:
             self.reasons[host] = reason
             return self.set_gate(host, held_until=until)
         return self.gate(host)
 
-    async def resume_host(self, host: str, *, actor: str | None = None) -> HostRow:
+    async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> HostRow:
         """All that made it slow is forgotten."""
+        assert owner is None
         return self.set_gate(host, held_until=0.0, adaptive_s=0.0, openings=0)
 
-    async def slow_host(self, host: str, delay_s: float, *, actor: str | None = None) -> HostRow:
+    async def slow_host(
+        self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
+    ) -> HostRow:
         """The delay of an operator."""
+        assert owner is None
         return self.set_gate(host, operator_s=delay_s)
 
     def gate(self, host: str) -> HostRow:

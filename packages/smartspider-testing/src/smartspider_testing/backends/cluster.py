@@ -79,7 +79,11 @@ class SyncedFrontier:
         return await self._inner.reclaim()
 
     def __getattr__(self, name: str) -> Any:
-        return synced(getattr(self._inner, name), self._keeper.tend)
+        return synced(getattr(self._inner, name), self._keeper.tend, self._after)
+
+    def _after(self, name: str) -> None:
+        if name in ("hold_host", "resume_host", "slow_host"):  # those of an owner are part of the controls
+            self._keeper.is_stale = True
 
 
 class SyncedLedger:

@@ -62,7 +62,11 @@ WHERE l.run_id = ?1 AND l.host_id > coalesce((SELECT id FROM host WHERE name = ?
 ORDER BY l.host_id LIMIT ?3
 
 -- controls: controls of unfinished runs
-SELECT id, state, weight, concurrency, delay_s, per_host, per_domain, needs FROM run
+SELECT id, state, weight, concurrency, gate_s, per_host, per_domain, needs,
+       CASE WHEN delay_s > gate_s THEN delay_s ELSE 0 END,
+       (SELECT jsonb_object_agg(h.name, jsonb_build_object('delay_s', g.delay_s, 'held_until', g.held_until))::text
+        FROM task t JOIN owner_gate g ON g.owner = t.owner JOIN host h ON h.id = g.host_id WHERE t.id = run.task_id)
+FROM run
 WHERE state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id
 
 -- telling_hosts: gates that differ or differed from the default, by cursor

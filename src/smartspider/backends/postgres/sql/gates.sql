@@ -7,12 +7,23 @@ INSERT INTO host (name, domain) SELECT * FROM unnest(?::text[], ?::text[]) ON CO
 -- gate: the state of a gate, with the settings of the strictest run registered there. Only the frontier knows the
 -- last slot, so this is the last request that was sent or leased, whose lease lasts a minute.
 SELECT greatest(coalesce((SELECT max(at) FROM send WHERE host_id = h.id), 0),
-                coalesce((SELECT max(deadline_at) - 60 FROM lease WHERE host_id = h.id), 0)), h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.delay_s), 0),
+                coalesce((SELECT max(deadline_at) - 60 FROM lease WHERE host_id = h.id), 0)), h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.gate_s), 0),
        h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain)
 FROM host h
 LEFT JOIN lane l ON l.host_id = h.id
 LEFT JOIN run r ON r.id = l.run_id AND r.state IN ('running', 'stopping', 'paused')
 WHERE h.id = ? GROUP BY h.id
+
+-- own_gate: the delays and the hold at a host that apply to one run alone, and its last request. Only the frontier
+-- knows its last slot.
+SELECT CASE WHEN r.delay_s > r.gate_s THEN r.delay_s ELSE 0 END, coalesce(g.delay_s, 0),
+       coalesce(g.held_until, 0), coalesce(g.hold_reason, ''), coalesce(g.owner, ''),
+       coalesce((SELECT max(at) FROM (SELECT at, run_id FROM send WHERE host_id = ?2 ORDER BY at DESC LIMIT 1000) AS last
+                 WHERE run_id = ?1), 0)
+FROM run r
+LEFT JOIN task t ON t.id = r.task_id
+LEFT JOIN owner_gate g ON g.owner = t.owner AND g.host_id = ?2
+WHERE r.id = ?1
 
 -- hold: hold a host; a hold is never shortened
 UPDATE host SET hold_reason = CASE WHEN ?1::float8 > held_until THEN ?2 ELSE hold_reason END,

@@ -52,7 +52,8 @@ CREATE TABLE run (
     -- settings
     weight         bigint NOT NULL,
     concurrency    bigint NOT NULL,
-    delay_s        double precision NOT NULL,
+    delay_s        double precision NOT NULL,                       -- between its requests to a host
+    gate_s         double precision NOT NULL,                       -- the delay it asks of gates, where all runs keep it
     per_host       bigint NOT NULL,
     per_domain     bigint,
     adaptive       bigint NOT NULL,
@@ -125,6 +126,16 @@ CREATE TABLE host (
 CREATE INDEX host_domain ON host (domain);
 CREATE INDEX host_changed ON host (changed_at) WHERE changed_at > 0;
 CREATE INDEX host_held ON host (held_until) WHERE held_until > 0;
+
+CREATE TABLE owner_gate (                               -- holds and delays of users, for their own runs
+    owner       text COLLATE "C" NOT NULL,
+    host_id     bigint NOT NULL,
+    delay_s     double precision NOT NULL DEFAULT 0,
+    held_until  double precision NOT NULL DEFAULT 0,
+    hold_reason text NOT NULL DEFAULT '',
+    PRIMARY KEY (owner, host_id)
+);
+CREATE INDEX owner_gate_host ON owner_gate (host_id);
 
 CREATE TABLE url (
     id           bigint PRIMARY KEY,

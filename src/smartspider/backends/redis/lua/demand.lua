@@ -20,10 +20,11 @@ end
 local function add_lane(x, answer, run, control, host, soon)
   local gate = Gate.read(x, host)
   local per_domain = gate.per_domain or control.per_domain
+  local own_delay, own_held = Runs.own(control, host)
   local per_host = is_kept(x, gate) and math.min(gate.per_host, control.per_host) or control.per_host
   push(answer, host, gate.domain, redis.call('ZCARD', Key.queue(x, run, host)), redis.call('ZCARD', Key.flight(x, host)),
-    precise(math.max(gate.delay, control.delay)), gate.is_on_trial and 1 or per_host,
-    per_domain and math.min(per_domain, control.per_domain or per_domain) or -1, gate.held > soon and 1 or 0)
+    precise(math.max(gate.delay, control.delay, own_delay)), gate.is_on_trial and 1 or per_host,
+    per_domain and math.min(per_domain, control.per_domain or per_domain) or -1, math.max(gate.held, own_held) > soon and 1 or 0)
 end
 
 local function add_run(x, answer, run, control, limit, soon)

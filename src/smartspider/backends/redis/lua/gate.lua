@@ -17,7 +17,8 @@ function Runs.get(x, run)
     if packed then
       local c = cmsgpack.unpack(packed)
       control = {state = c[1], weight = c[2], concurrency = c[3], delay = c[4], per_host = c[5],
-                 per_domain = c[6] >= 0 and c[6] or nil, needs = c[7]}
+                 per_domain = c[6] >= 0 and c[6] or nil, needs = c[7], own_delay = c[8], own_gates = c[9] or nil}
+      control.has_own = control.own_delay > 0 or control.own_gates ~= nil
     end
     x.runs[run] = control
   end
@@ -33,6 +34,28 @@ function Runs.suits(control, capabilities)
     if not string.find(' ' .. capabilities .. ' ', ' ' .. need .. ' ', 1, true) then return false end
   end
   return true
+end
+
+-- Returns the delay that applies to a run alone at a host, and the end of the hold.
+function Runs.own(control, host)
+  local own = control.own_gates and control.own_gates[host]
+  if not own then return control.own_delay, 0 end
+  return math.max(control.own_delay, own[1]), own[2]
+end
+
+-- Returns when a run may send to a host again, by what applies to this run alone.
+function Runs.opens_at(x, run, control, host)
+  if not control.has_own then return 0 end
+  local delay, held = Runs.own(control, host)
+  local sent = delay > 0 and redis.call('HGET', Key.run(x, run, 'sent'), host)
+  return math.max(held, sent and tonumber(sent) + delay or 0)
+end
+
+-- Keeps the last slot of a run at a host, if a delay applies to this run alone.
+function Runs.sent(x, run, control, host, not_after)
+  if control.has_own and Runs.own(control, host) > 0 then
+    redis.call('HSET', Key.run(x, run, 'sent'), host, precise(not_after))
+  end
 end
 
 local function strictest(x, gate)

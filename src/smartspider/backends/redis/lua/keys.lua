@@ -26,7 +26,8 @@ function Key.term(x) return term_key(x.tag) end
 
 -- Of a run: 'hosts' (set: all it ever had requests for), 'a' open lanes (zset by rank), 'w' closed ones (zset by
 -- time), 'later' and 'alone' (zsets by time), 'held' (hash: number -> position, of both), 'more' lanes whose tail is
--- only in the store (zset: host -> when it was cut).
+-- only in the store (zset: host -> when it was cut), 'sent' (hash: host -> end of the last slot, if a delay applies to
+-- the run alone).
 function Key.run(x, run, part) return x.tag .. ':r:' .. run .. ':' .. part end
 function Key.queue(x, run, host) return x.tag .. ':r:' .. run .. ':q:' .. host end
 

@@ -18,7 +18,7 @@ local function drop_some(x, run, limit)
   end
   if #hosts < limit then
     local parts = {}
-    for i, part in ipairs({'hosts', 'a', 'w', 'later', 'alone', 'held', 'more'}) do parts[i] = Key.run(x, run, part) end
+    for i, part in ipairs({'hosts', 'a', 'w', 'later', 'alone', 'held', 'more', 'sent'}) do parts[i] = Key.run(x, run, part) end
     redis.call('UNLINK', unpack(parts))
     redis.call('ZREM', Key.asked(x), run)
     redis.call('SREM', Key.gone(x), run)

@@ -23,6 +23,7 @@ function Lease.grant(x, batch, run, gate, members, is_alone)
   local count = #members / 2
   batch.counter = batch.counter or redis.call('HINCRBY', Key.term(x), 'counter', batch.want) - batch.want
   local window = Gate.reserve(x, gate, batch.ahead, batch.slack, batch.counter + 1)
+  Runs.sent(x, run, Runs.get(x, run), gate.host, window.not_after)
   local deadline = math.max(x.now, window.not_before) + batch.lease_s
   local until_then = in_ms(deadline)
   push(batch.answer, batch.counter + 1, precise(window.not_before), precise(window.not_after), precise(window.delay),
@@ -66,6 +67,7 @@ local function is_hungrier(x, batch, run, gate, floor, turn)
   if math.max(gate.served[run], floor) + 0.999 >= turn then return false end
   if tonumber(redis.call('ZSCORE', Key.asked(x), run) or 0) <= x.now - LEASING_S then return false end
   if redis.call('EXISTS', Key.queue(x, run, gate.host)) == 0 then return false end
+  if Runs.opens_at(x, run, control, gate.host) > x.now then return false end
   return Lease.in_flight(x, batch, run) < control.concurrency
 end
 
@@ -80,7 +82,15 @@ end
 
 -- Leases from one lane. Returns how many, and whether it is still among the open ones.
 local function from_lane(x, batch, share, host, limit)
-  local run, gate = share.run, Gate.of_run(x, share.run, host)
+  local run, control = share.run, Runs.get(x, share.run)
+  local own_opens_at = Runs.opens_at(x, run, control, host)
+  if own_opens_at > x.now then
+    redis.call('ZREM', Key.run(x, run, 'a'), host)
+    redis.call('ZADD', Key.run(x, run, 'w'), in_ms(own_opens_at), host)
+    return 0, false
+  end
+  if control.has_own and Runs.own(control, host) > 0 then limit = 1 end
+  local gate = Gate.of_run(x, run, host)
   if Placement.leaves(x, batch, gate) then return 0, true end
   local slots = Gate.room(x, gate)
   local turn = math.max(gate.served[run] or 0, gate.turn - 1)
@@ -151,7 +161,7 @@ end
 -- to them.
 function Lease.take_ahead(x, batch, share)
   local limit = math.min(batch.free, share.room)
-  if limit <= 0 then return 0 end
+  if limit <= 0 or Runs.get(x, share.run).has_own then return 0 end
   local before, last = batch.free, in_ms(x.now + batch.horizon)
   local closed = redis.call('ZRANGE', Key.run(x, share.run, 'w'), '-inf', last, 'BYSCORE', 'LIMIT', 0, limit)
   for _, host in ipairs(closed) do
@@ -183,7 +193,7 @@ local function open_suspect(x, run, is_looking)
     if place and not seen[place[2]] then
       seen[place[2]] = true
       local gate = gate_of_suspect(x, run, place, is_looking)
-      local opens_at = Gate.opens_at(x, gate)
+      local opens_at = math.max(Gate.opens_at(x, gate), Runs.opens_at(x, run, Runs.get(x, run), place[2]))
       if opens_at <= x.now then return {number = number, rank = place[1], gate = gate} end
       next_at = math.min(next_at or opens_at, opens_at)
     end

@@ -85,7 +85,9 @@ local function give_back(x, own)
   local hosts = Settle.free(x, own)
   for _, lease in ipairs(own) do
     local run = run_of(lease.id)
-    if Runs.get(x, run) then
+    local control = Runs.get(x, run)
+    if control then
+      if control.has_own then redis.call('HDEL', Key.run(x, run, 'sent'), lease.host) end -- its slot was not used
       lease.due = 0
       Lanes.put(x, run, number_of(lease.id), lease)
     end

@@ -13,8 +13,11 @@ WITH some AS (
                    WHERE run_id = ?1 AND queued > 0 AND wake_at IS NOT NULL ORDER BY wake_at LIMIT ?3)
 )
 SELECT h.name, h.domain, s.queued, (SELECT count(*) FROM lease WHERE host_id = h.id),
-       max(h.robots_s, h.adaptive_s, h.operator_s, max(r.delay_s)),
-       CASE WHEN h.openings > 0 THEN 1 ELSE min(r.per_host) END, min(r.per_domain), h.held_until > ?4
+       max(h.robots_s, h.adaptive_s, h.operator_s, max(r.gate_s), max(CASE WHEN r.id = s.run_id THEN r.delay_s ELSE 0 END)),
+       CASE WHEN h.openings > 0 THEN 1 ELSE min(r.per_host) END, min(r.per_domain),
+       h.held_until > ?4 OR EXISTS (
+           SELECT 1 FROM run o JOIN task t ON t.id = o.task_id JOIN owner_gate g ON g.owner = t.owner
+           WHERE o.id = s.run_id AND g.host_id = h.id AND g.held_until > ?4)
 FROM some s
 JOIN host h ON h.id = s.host_id
 JOIN lane l ON l.host_id = h.id

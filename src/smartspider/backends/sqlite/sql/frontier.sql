@@ -46,12 +46,21 @@ ON CONFLICT (url_id) DO UPDATE SET due_at = excluded.due_at, is_alone = excluded
 -- with_suspects: runs with requests that are leased alone
 SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM later WHERE run_id = value AND is_alone)
 
+-- rest: close a lane until a moment, for its run alone
+UPDATE lane SET wake_at = ?1 WHERE id = ?2
+
+-- set_own_slot: set the end of the last slot of a lane; 0: it was not used
+UPDATE lane SET sent_until = ?1 WHERE host_id = ?2 AND run_id = ?3 AND sent_until <> ?1
+
+-- own_slot: the end of its last slot
+SELECT sent_until FROM lane WHERE host_id = ? AND run_id = ?
+
 -- due_suspects: requests that are leased alone, one per host
 SELECT min(later.url_id), url.host_id FROM later JOIN url ON url.id = later.url_id
 WHERE later.run_id = ? AND later.due_at <= ? AND later.is_alone GROUP BY url.host_id
 
 -- open_lanes: non-empty lanes of a run whose gate seems open, best first
-SELECT id, host_id, queued, served FROM lane
+SELECT id, host_id, queued, served, sent_until FROM lane
 WHERE run_id = ? AND queued > 0 AND wake_at IS NULL ORDER BY rank LIMIT ?
 
 -- ahead_lanes: non-empty closed lanes of a run that open by a moment, the first ones first
@@ -61,17 +70,24 @@ WHERE run_id = ? AND queued > 0 AND wake_at <= ? ORDER BY wake_at LIMIT ?
 -- queues_at: number of runs that queue for a host
 SELECT count(*) FROM lane WHERE host_id = ? AND queued > 0
 
--- hungrier: lanes of other runs at this host that were served less, have leasing workers and may take more
+-- hungrier: lanes of other runs at this host that were served less, have leasing workers and may take more now
 SELECT 1 FROM lane l JOIN run r ON r.id = l.run_id
 WHERE l.host_id = ?1 AND l.run_id <> ?2 AND l.queued > 0 AND r.state = 'running'
   AND max(l.served, ?5) + 0.999 < ?3 AND r.asked_at > ?4
+  AND (l.sent_until = 0 OR r.delay_s <= r.gate_s OR l.sent_until + r.delay_s <= ?6)
+  AND NOT EXISTS (SELECT 1 FROM task t JOIN owner_gate g ON g.owner = t.owner
+                  WHERE t.id = r.task_id AND g.host_id = ?1 AND max(g.held_until, l.sent_until + g.delay_s) > ?6)
   AND (SELECT count(*) FROM lease WHERE run_id = r.id) < r.concurrency LIMIT 1
 
 -- asked: record that a worker leases for runs
 UPDATE run SET asked_at = ?1 WHERE id IN (SELECT value FROM json_each(?2)) AND asked_at < ?1 - 0.05
 
 -- runnable: the columns of runs that leasing reads
-SELECT id, state, needs, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id) FROM run
+SELECT id, state, needs, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id),
+       CASE WHEN delay_s > gate_s THEN delay_s ELSE 0.0 END,
+       (SELECT json_group_object(g.host_id, json_object('delay_s', g.delay_s, 'held_until', g.held_until))
+        FROM task t JOIN owner_gate g ON g.owner = t.owner WHERE t.id = run.task_id HAVING count(*) > 0)
+FROM run
 WHERE id IN (SELECT value FROM json_each(?))
 
 -- held_by: leases of a worker by run

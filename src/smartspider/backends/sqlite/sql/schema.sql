@@ -47,7 +47,8 @@ CREATE TABLE run (                                      -- small: every settle w
     -- settings
     weight         INTEGER NOT NULL,
     concurrency    INTEGER NOT NULL,
-    delay_s        REAL NOT NULL,
+    delay_s        REAL NOT NULL,                       -- between its requests to a host
+    gate_s         REAL NOT NULL,                       -- the delay it asks of gates, where all runs keep it
     per_host       INTEGER NOT NULL,
     per_domain     INTEGER,
     adaptive       INTEGER NOT NULL,
@@ -118,6 +119,16 @@ CREATE TABLE host (
 );
 CREATE INDEX host_domain ON host (domain);
 CREATE INDEX host_held ON host (held_until) WHERE held_until > 0;
+
+CREATE TABLE owner_gate (                               -- holds and delays of users, for their own runs
+    owner       TEXT NOT NULL,
+    host_id     INTEGER NOT NULL,
+    delay_s     REAL NOT NULL DEFAULT 0,
+    held_until  REAL NOT NULL DEFAULT 0,
+    hold_reason TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (owner, host_id)
+) WITHOUT ROWID;
+CREATE INDEX owner_gate_host ON owner_gate (host_id);
 
 CREATE TABLE url (
     id           INTEGER PRIMARY KEY,
@@ -503,7 +514,8 @@ CREATE TABLE lane (                                     -- the queue of a run fo
     queued  INTEGER NOT NULL DEFAULT 0,
     rank    INTEGER NOT NULL DEFAULT 0,                 -- rank of its best request; smaller comes first
     served  REAL NOT NULL DEFAULT 0,                    -- leases divided by weight, for fair sharing of a host
-    wake_at REAL                                        -- closed until then; NULL: open
+    wake_at REAL,                                       -- closed until then; NULL: open
+    sent_until REAL NOT NULL DEFAULT 0                  -- end of its last slot, if a delay applies to its run alone
 );
 CREATE UNIQUE INDEX lane_identity ON lane (host_id, run_id);
 CREATE INDEX lane_open ON lane (run_id, rank) WHERE queued > 0 AND wake_at IS NULL;

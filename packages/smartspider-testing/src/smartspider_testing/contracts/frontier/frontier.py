@@ -29,6 +29,7 @@ from smartspider_testing.contracts.actions import (
 )
 from smartspider_testing.contracts.backend import Backend
 from smartspider_testing.contracts.frontier.gates import GateContract
+from smartspider_testing.contracts.frontier.own_pace import OwnPaceContract
 from smartspider_testing.contracts.frontier.run_choice import RunChoiceContract
 from smartspider_testing.contracts.frontier.run_weights import RunWeightContract
 from smartspider_testing.contracts.frontier.suspects import SuspectContract
@@ -39,7 +40,12 @@ LONG_S = 3600.0
 
 
 class FrontierContract(
-    GateContract, RunChoiceContract, RunWeightContract, SuspectContract, WindowsAheadContract
+    GateContract,
+    OwnPaceContract,
+    RunChoiceContract,
+    RunWeightContract,
+    SuspectContract,
+    WindowsAheadContract,
 ):
     """A frontier leases every open request to one worker at a time, politely."""
 

@@ -115,7 +115,7 @@ class GateContract(BackendContract):
     async def test_a_strict_delay_is_over_when_its_run_is(self, backend: Backend) -> None:
         """Frontier 4: the gate relaxes at once."""
         easy = await begin(backend, *urls(9), delay_s=1.0)
-        strict = await begin(backend, "slow", delay_s=500.0)
+        strict = await begin(backend, "slow", delay_s=50.0)
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, done(await take_one(backend, worker, strict)))
         await backend.clock.advance(5.0)
@@ -333,7 +333,7 @@ class GateContract(BackendContract):
 
     async def test_changed_settings_apply_at_the_gate_at_once(self, backend: Backend) -> None:
         """Frontier 4, store 9: a removed delay delays no request, a new one applies to all."""
-        run, other = await begin(backend, *urls(9), delay_s=600.0), await begin(backend, *urls(9))
+        run, other = await begin(backend, *urls(9), delay_s=60.0), await begin(backend, *urls(9))
         worker = await backend.frontier.join(WorkerRegistration("w"))
         await settle(backend, done(await take_one(backend, worker, run)))
         await backend.clock.advance(1.0)
