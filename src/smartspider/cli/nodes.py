@@ -1,4 +1,4 @@
-"""`node list|drain|tune|scaling`."""
+"""`node list|clock|drain|tune|scaling`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smartspider.cli.terminal.output import format_size, print_line, print_messa
 from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
-    from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView, WorkerView
+    from smartspider.views.nodes import ClockView, Drained, NodeTuned, NodeView, ScalingView, WorkerView
 
 NODE = click.argument("name", metavar="NODE|WORKER")
 WORKER = click.option("--worker", "worker_id", type=click.IntRange(1), default=None, help="Only this worker.")
@@ -58,6 +58,15 @@ def _print_scaling(found: ScalingView) -> None:
         print_line(f"  run {run.run_id}, {pages} to fetch: {run.reason}")
 
 
+def _print_clock(found: ClockView) -> None:
+    print_line(f"store time {found.store_time}, clock {found.wall_time}")
+    if not found.is_confirmed:
+        print_line(
+            f"the clock jumped at {found.since} and is not confirmed: store time follows it at"
+            f" {found.believed_at}, or with `smartspider node clock --confirm`"
+        )
+
+
 def _drained_message(drained: Drained) -> str:
     return f"draining {count(drained.asked, 'worker')} of {drained.node}"
 
@@ -78,6 +87,22 @@ def node() -> None:
 def list_nodes(target: Target) -> list[NodeView]:
     """List nodes and their workers with slots, runs, hosts, CPU and memory."""
     return target.run(lambda operations: operations.list_nodes()).items
+
+
+@node.command()
+@click.option("--confirm", is_flag=True, help="Let store time follow the clock now.")
+@with_target
+@printed(_print_clock)
+def clock(target: Target, *, confirm: bool) -> ClockView:
+    """Show the time of the store and the clock that it follows.
+
+    A clock that jumps by more than a minute is not believed at once: schedules, retention and the expiry
+    of tokens go on by store time, as before the jump. It is followed after ten minutes (after a day, if it
+    jumped forward by more than a week), or with --confirm.
+    """
+    if confirm:
+        return target.run(lambda operations: operations.confirm_clock())
+    return target.run(lambda operations: operations.get_clock())
 
 
 @node.command()

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import time
+from functools import lru_cache
 from pathlib import Path
 
 from smartspider.core.events import Event
@@ -21,7 +22,7 @@ TIMER_S = 0.0006
 
 
 class SystemClock:
-    """See `interfaces/clock.py`."""
+    """See `interfaces/machine_clock.py`."""
 
     def now(self) -> float:
         """Return the seconds since 1970."""
@@ -31,9 +32,26 @@ class SystemClock:
         """Return seconds that never go back."""
         return time.monotonic()
 
+    def slept(self) -> float:
+        """Return for how many seconds the machine slept; 0 where the system does not tell."""
+        number = getattr(time, "CLOCK_BOOTTIME", None)
+        return 0.0 if number is None else time.clock_gettime(number) - time.monotonic()
+
+    def boot(self) -> str:
+        """Return the id of this start of the machine."""
+        return _boot()
+
     async def sleep(self, seconds: float) -> None:
         """Sleep, never too short: timers are rounded to a millisecond."""
         await asyncio.sleep(seconds + TIMER_S)
+
+
+@lru_cache(maxsize=1)
+def _boot() -> str:
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 class LocalBus:
@@ -56,6 +74,7 @@ class LocalBus:
                 logging.getLogger(__name__).exception("a subscriber failed and was removed")
 
 
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _STATM = Path("/proc/self/statm")
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 _PR_SET_PDEATHSIG = 1

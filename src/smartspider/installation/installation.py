@@ -25,6 +25,7 @@ from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
 from smartspider.interfaces.open_rows import OpenRows
 from smartspider.interfaces.secret_source import SecretSource
+from smartspider.interfaces.store_clock import StoreClock
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.database import Database
 from smartspider.store.nodes.leadership import SqlLeadership
@@ -105,6 +106,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     check_room: Callable[[], Awaitable[None]]
     """Raise `StoreFull` if its disk is full; cheaper than `check_writable`."""
     clock: Clock
+    """Its `now` is store time."""
+    store_clock: StoreClock
     actor: str = SYSTEM
     filters: FilterStack = FilterStack()
     """URL filters that the machines of a cluster share, for reading."""

@@ -13,7 +13,7 @@ from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, Swe
 from smartspider.keeper.frontier.hosts import EvictIdleHosts, SendChangedHosts
 from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
-from smartspider.keeper.health import CheckHealth, EndStoppedClients, WatchDiskSpace
+from smartspider.keeper.health import CheckHealth, EndStoppedClients, FollowClock, WatchDiskSpace
 from smartspider.keeper.keeper import Duty
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
 from smartspider.keeper.retention import (
@@ -26,7 +26,7 @@ from smartspider.keeper.retention import (
 )
 from smartspider.keeper.runs import CompleteRuns, ReclaimLeases, ReplayOpenRows
 from smartspider.keeper.scaling import DecideWorkers
-from smartspider.keeper.scheduling import FireSchedules, FollowTasks, RetryFirings
+from smartspider.keeper.scheduling import CorrectSchedules, FireSchedules, FollowTasks, RetryFirings
 from smartspider.services.notifications.notifier import Notifier
 from smartspider.store.runs.store import RunStore
 
@@ -46,6 +46,7 @@ def build_duties(
     return [
         FireSchedules(one),
         RetryFirings(one),
+        CorrectSchedules(one),
         FollowTasks(one),
         CompleteRuns(one.store, one.leadership.now),
         *_frontier_duties(one),
@@ -58,7 +59,8 @@ def build_duties(
         DeleteOldRuns(RunSweep(one.store, one.clock, retention, delete_run), one.clock),
         DeleteExpired(one.users, one.idempotency, one.notifications, one.clock, retention),
         FreeUrlFilters(filters, one.store, epoch),
-        CheckHealth(one.path, one.workers, one.clock, one.leadership.now),
+        FollowClock(one.store_clock),
+        CheckHealth(one.path, one.workers, one.store_clock, one.leadership.now),
     ]
 
 

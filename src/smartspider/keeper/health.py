@@ -16,6 +16,7 @@ from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.core.workers.worker import describe_silent
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
+from smartspider.interfaces.store_clock import StoreClock
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.services.notifications.notifier import Deliver, Message, numbered_message, retry_at
 from smartspider.store.notifications import MAX_TARGETS, NotificationStore
@@ -26,7 +27,6 @@ log = logging.getLogger("smartspider.keeper")
 LOW_BYTES = 1_000_000_000
 LOW_SHARE = 0.02
 LARGEST_WAL = 512_000_000
-CLOCK_S = 5.0
 
 
 class CheckHealth:
@@ -35,17 +35,23 @@ class CheckHealth:
     name, every_s = "health", 15.0
 
     def __init__(
-        self, folder: Path, workers: WorkerRegistry, clock: Clock, store_now: Callable[[], float]
+        self,
+        folder: Path,
+        workers: WorkerRegistry,
+        store_clock: StoreClock,
+        store_now: Callable[[], float],
     ) -> None:
         self._folder = folder
         self._workers = workers
-        self._clock = clock
+        self._store_clock = store_clock
         self._store_now = store_now
         self.findings: dict[str, str] = {}
 
     async def do(self, term: Term) -> None:  # noqa: ARG002 - read-only
         """Log new and resolved problems."""
-        found = {**dict(self._of_disk()), **dict(self._of_clock())}
+        found = dict(self._of_disk())
+        if problem := (await self._store_clock.status()).problem:
+            found["clock"] = f"{problem}; `smartspider node clock --confirm` believes it now"
         for worker in await self._workers.find():
             if worker.is_silent(self._store_now()):
                 found[f"worker {worker.id}"] = describe_silent([worker], self._store_now())
@@ -64,10 +70,18 @@ class CheckHealth:
         if wal > LARGEST_WAL:
             yield "wal", f"the write-ahead log has {wal / 1e6:.0f} MB: a reader is open for long"
 
-    def _of_clock(self) -> Iterator[tuple[str, str]]:
-        ahead_s = self._store_now() - self._clock.now()
-        if abs(ahead_s) > CLOCK_S:
-            yield "clock", f"the clock of this machine is {ahead_s:.0f} s behind the store's: it was set back"
+
+class FollowClock:
+    """Decides whether store time follows the wall clock of the store."""
+
+    name, every_s = "clock", 3.0
+
+    def __init__(self, store_clock: StoreClock) -> None:
+        self._store_clock = store_clock
+
+    async def do(self, term: Term) -> None:
+        """Compare both."""
+        await self._store_clock.follow(term.epoch)
 
 
 class EndStoppedClients:

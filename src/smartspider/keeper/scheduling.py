@@ -7,7 +7,7 @@ import logging
 from smartspider.core.errors import LeadershipLost, SmartSpiderError
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.leadership import Term
-from smartspider.services.schedules.firing import fire_due, retry_failed
+from smartspider.services.schedules.firing import correct_times, fire_due, retry_failed
 from smartspider.services.schedules.schedules import sync_task_schedule
 
 log = logging.getLogger("smartspider.keeper")
@@ -43,6 +43,26 @@ class FireSchedules:
                     )
             if is_stuck:
                 return
+
+
+class CorrectSchedules:
+    """Corrects due times that were computed from a wrong clock. A step of store time ends the leader's term,
+    so this looks once in each.
+    """
+
+    name, every_s = "due times", 15.0
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._done_in = 0
+
+    async def do(self, term: Term) -> None:
+        """Look at all schedules."""
+        if term.epoch == self._done_in:
+            return
+        if corrected := await correct_times(self._installation, epoch=term.epoch):
+            log.warning("%d schedules were due at times of a wrong clock and are corrected", corrected)
+        self._done_in = term.epoch
 
 
 class RetryFirings:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from smartspider.operations.operation import Body, Operations, operation
 from smartspider.views.listed import Listed
-from smartspider.views.nodes import Drained, NodeTuned, NodeView, ScalingView
+from smartspider.views.nodes import ClockView, Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.params import Param, body, query
 
 MAX_SLOTS = 10_000
@@ -31,6 +31,20 @@ SCALING = {
             "reason": "politeness allows 96 requests at a time at 24 hosts",
         }
     ],
+}
+
+CLOCK = {
+    "store_time": "2026-11-15T13:49:19.073Z",
+    "wall_time": "2027-09-11T13:49:19.073Z",
+    "is_confirmed": False,
+    "ahead_s": 25920000.0,
+    "since": "2026-11-15T13:48:51.320Z",
+    "believed_at": "2026-11-16T13:48:51.320Z",
+}
+CONFIRMED = {
+    "store_time": "2026-11-15T13:49:19.073Z",
+    "wall_time": "2026-11-15T13:49:19.073Z",
+    "is_confirmed": True,
 }
 
 
@@ -65,6 +79,40 @@ class NodeOperations(Operations):
         from smartspider.services.nodes import get_scaling
 
         return await get_scaling(self.installation)
+
+    @operation(
+        "GET",
+        "/api/nodes/clock",
+        needs=("nodes", "read"),
+        summary="Get the time of the store",
+        answer="Store time and the clock that it follows",
+        example=CLOCK,
+    )
+    async def get_clock(self) -> ClockView:
+        """Return store time, by which everything is dated, due and expired, and the clock that it follows.
+
+        A clock that jumps is not believed at once.
+        """
+        from smartspider.services import nodes
+
+        return await nodes.get_clock(self.installation)
+
+    @operation(
+        "POST",
+        "/api/nodes/clock/confirm",
+        needs=("nodes", "write"),
+        summary="Confirm the clock",
+        answer="Store time follows the clock",
+        example=CONFIRMED,
+    )
+    async def confirm_clock(self) -> ClockView:
+        """Let store time follow a clock that jumped, instead of waiting until it is believed.
+
+        Schedules, retention and the expiry of tokens go by it from now on.
+        """
+        from smartspider.services import nodes
+
+        return await nodes.confirm_clock(self.installation, self.principal)
 
     @operation(
         "PATCH",

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Sequence
 
 from smartspider.core.access import Principal, require
+from smartspider.core.clock_doubt import ClockStatus
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.workers.scaling import ScalingDecision
@@ -14,6 +15,7 @@ from smartspider.core.workers.worker import WorkerRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
 from smartspider.views.nodes import (
+    ClockView,
     Drained,
     NodeTuned,
     NodeView,
@@ -35,6 +37,30 @@ async def list_nodes(installation: Installation) -> list[NodeView]:
     names = sorted({own, *(_node(one) for one in found)})
     by_name = {name: [one for one in found if _node(one) == name] for name in names}
     return [_view(name, workers, now, is_own=name == own) for name, workers in by_name.items()]
+
+
+async def get_clock(installation: Installation) -> ClockView:
+    """Return the time of the store and the clock that it follows."""
+    return _clock_view(await installation.store_clock.status())
+
+
+async def confirm_clock(installation: Installation, principal: Principal) -> ClockView:
+    """Let store time follow the clock now."""
+    require(principal, "nodes", "write")
+    return _clock_view(await installation.store_clock.confirm(principal.name))
+
+
+def _clock_view(status: ClockStatus) -> ClockView:
+    store_time, wall_time, doubt = format_time(status.store_now), format_time(status.wall_now), status.doubt
+    if doubt is None or not doubt.is_notable:
+        return ClockView(store_time, wall_time, is_confirmed=True)
+    return ClockView(
+        *(store_time, wall_time),
+        is_confirmed=False,
+        ahead_s=round(doubt.ahead_s, 3),
+        since=format_time(doubt.since),
+        believed_at=format_time(doubt.believed_at),
+    )
 
 
 async def drain(

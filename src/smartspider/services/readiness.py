@@ -57,6 +57,11 @@ async def _store(installation: Installation) -> str:
     return "writable"
 
 
+async def _clock(installation: Installation) -> str:
+    status = await installation.store_clock.status()
+    return status.problem or "agrees with store time"
+
+
 async def _workers(installation: Installation) -> str:
     found, now = await installation.workers.find(), installation.leadership.now()
     alive = [one for one in found if one.is_alive and not one.is_draining]
@@ -89,5 +94,10 @@ async def _frontier(installation: Installation) -> str:
     return detail
 
 
-_CHECKS: dict[str, Check] = {"store": _store, "workers": _workers, "keeper": _keeper}
+_CHECKS: dict[str, Check] = {
+    "store": _store,
+    "clock": _clock,
+    "workers": _workers,
+    "keeper": _keeper,
+}
 _CLUSTER_CHECKS: dict[str, Check] = {"frontier": _frontier}

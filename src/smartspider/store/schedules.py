@@ -279,6 +279,15 @@ class ScheduleStore:
 
         return await self._db.write(work)
 
+    async def correct(self, schedule_id: int, rule: ScheduleRule, at: float, *, epoch: int) -> None:
+        """Set the next due time of a schedule, computed anew."""
+
+        def work(connection: Connection) -> None:
+            leadership.check(connection, epoch)
+            _set_times(connection, schedule_id, rule, at)
+
+        await self._db.write(work)
+
     async def postpone(self, schedule_id: int, until: float, *, epoch: int) -> None:
         """Consider a due schedule again at `until`."""
 

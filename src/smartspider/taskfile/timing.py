@@ -98,6 +98,13 @@ class Backlog:
         self.next_at = next_time(rule, fire_at, fire_at)
 
 
+def latest_next(rule: ScheduleRule, now: float) -> float | None:
+    """Return the latest time at which a schedule can be due next; None if it is never due again."""
+    if rule.every_s is not None:
+        return now + rule.every_s
+    return rule.at if rule.at is not None else next_time(rule, now)
+
+
 def backlog(schedule_id: int, rule: ScheduleRule, first: float, now: float) -> Backlog:
     """Return which of the due times from `first` until now to handle.
 

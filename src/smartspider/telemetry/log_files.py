@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import logging.handlers
+import os
 import sys
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,11 @@ class RotatingLogFile(logging.handlers.RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """Drop the line."""
 
+    def _open(self) -> TextIOWrapper:
+        """Open the file, for its owner alone."""
+        file = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return TextIOWrapper(os.fdopen(file, "ab"), encoding=self.encoding, errors=self.errors)
+
     def put(self, line: str) -> None:
         """Write a line."""
         self.handle(logging.LogRecord("", logging.INFO, "", 0, line, None, None))
@@ -90,7 +97,7 @@ class RotatingLogFile(logging.handlers.RotatingFileHandler):
 def open_file(path: Path, max_bytes: int, kept: int) -> RotatingLogFile:
     """Return a log file; its folder is created now, the file with its first line."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"cannot write the log: {error}", hint="check the data folder") from error
     return RotatingLogFile(

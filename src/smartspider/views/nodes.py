@@ -60,6 +60,21 @@ class NodeView(msgspec.Struct, frozen=True):
     workers: list[WorkerView]
 
 
+class ClockView(msgspec.Struct, frozen=True):
+    """The time of the store, by which everything is dated, due and expired, and the clock that it follows."""
+
+    store_time: str
+    wall_time: str
+    """By the clock of the machine, or of the database server of a cluster."""
+    is_confirmed: bool
+    """False while the clock differs because it jumped: store time goes on as before the jump."""
+    ahead_s: float | None = None
+    """By how much an unconfirmed clock is ahead; negative if it is behind."""
+    since: str | None = None
+    believed_at: str | None = None
+    """When store time follows the clock, if it stays as it is."""
+
+
 class NodeTuned(msgspec.Struct, frozen=True):
     """The number of workers whose slots were changed."""
 

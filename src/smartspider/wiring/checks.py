@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import socket
 
+from smartspider.backends.sqlite.schema import exposed_files
 from smartspider.core.errors import FrontierUnavailable, NotAllowed, StoreUnavailable
+from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.installation import KEY_HINT, NO_KEY, Installation, RemoteFrontier
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
@@ -47,6 +49,21 @@ async def _check_filters(installation: Installation, *, repair: bool) -> list[Fi
     return found
 
 
+async def check_folder(folder: DataFolder) -> list[DoctorCheck]:
+    """Check the clock of a data folder, and who may read it; return what is wrong."""
+    found = [check for check in [await _clock(folder)] if not check.is_ok]
+    if names := exposed_files(folder.path):
+        detail = f"other users may read {', '.join(names[:5])}; run `chmod -R go= {folder.path}`"
+        found.append(DoctorCheck(f"permissions of {folder.path}", is_ok=False, detail=detail))
+    return found
+
+
+async def _clock(installation: Installation) -> DoctorCheck:
+    problem = (await installation.store_clock.status()).problem
+    detail = f"{problem}; `smartspider node clock --confirm` believes it now" if problem else "agrees"
+    return DoctorCheck("clock", is_ok=not problem, detail=detail)
+
+
 async def check_cluster(settings: Settings) -> tuple[list[DoctorCheck], dict[str, int]]:
     """Check the master key, store, frontier and URL filters; return the checks and the sizes of the store."""
     checks = [_master_key(settings)]
@@ -56,6 +73,7 @@ async def check_cluster(settings: Settings) -> tuple[list[DoctorCheck], dict[str
             await installation.check_writable()
             sizes = await installation.store.sizes()
             checks.append(DoctorCheck("store", is_ok=True, detail="is writable"))
+            checks.append(await _clock(installation))
             checks.append(await _frontier(installation))
             checks += await _filter_checks(installation)
     except StoreUnavailable as error:

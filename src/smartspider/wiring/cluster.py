@@ -15,6 +15,7 @@ from smartspider.backends.postgres.ledger import PostgresLedger
 from smartspider.backends.postgres.open_rows import PostgresOpenRows
 from smartspider.backends.postgres.schema import prepare
 from smartspider.backends.postgres.store import PostgresHealth, PostgresStore
+from smartspider.backends.postgres.store_clock import PostgresStoreClock
 from smartspider.backends.postgres.workers import (
     PostgresLeadership,
     PostgresMembership,
@@ -30,6 +31,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.core.frontier.lease import GateClosed, SendWindow
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock
+from smartspider.installation.database_clock import DatabaseClock
 from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.installation.settings import Settings
 from smartspider.store.requests import SqlStoredUrls
@@ -105,14 +107,15 @@ def _installation(
         ),
         end_stopped_clients=health.end_stopped_clients,
         check_frontier=frontier.check,
-        clock=clock,
+        clock=DatabaseClock(database, clock),
+        store_clock=PostgresStoreClock(database),
         actor=actor,
     )
 
 
 def _create(path: Path) -> None:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(
             f"cannot create {path} for logs and exports of this machine: {error.strerror or error}",

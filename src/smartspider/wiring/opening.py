@@ -14,11 +14,13 @@ from smartspider.backends.sqlite.move_marker import folder_moved, read_marker
 from smartspider.backends.sqlite.run_ids import SharedRunIds
 from smartspider.backends.sqlite.schema import prepare
 from smartspider.backends.sqlite.store import SqliteHealth, SqliteStore
+from smartspider.backends.sqlite.store_clock import SqliteStoreClock
 from smartspider.backends.sqlite.worker_locks import sqlite_workers
 from smartspider.core.extras import require_extra
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock
 from smartspider.installation.data_folder import HOME, DataFolder, folder_of
+from smartspider.installation.database_clock import DatabaseClock
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.store.nodes.leadership import SqlLeadership
@@ -83,7 +85,8 @@ def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()
             demand=SqliteDemand(database),
             stored_urls=SqlStoredUrls(database),
             replay=SqliteReplay(database),
-            clock=clock,
+            clock=DatabaseClock(database, clock),
+            store_clock=SqliteStoreClock(database),
             actor=actor,
         )
     finally:

@@ -15,14 +15,11 @@ from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.store.database import Connection, one
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import (
     begin,
     done,
-    failed,
     items,
     plan_of,
-    reclaim,
     settle,
     take,
     take_one,
@@ -105,71 +102,6 @@ async def test_a_transaction_that_fails_leaves_the_connection_usable(backend: Sq
             await backend.database.write(work)
     assert await backend.database.read(lambda connection: one(connection, "SELECT count(*) FROM host")) == 0
     assert (await backend.store.create_run(plan_of())).state == "queued"
-
-
-async def test_store_time_never_goes_back_while_the_process_lives(backend: SqliteBackend) -> None:
-    start = backend.database.now()
-    backend.clock.wind(-3600.0)
-    assert backend.database.now() == start
-    await backend.clock.advance(10.0)
-    assert backend.database.now() == start + 10.0
-    backend.clock.wind(7200.0)
-    await backend.store.create_run(plan_of())
-    ahead = backend.database.now()
-    assert ahead == backend.clock.now()
-    backend.clock.wind(-7200.0)
-    await backend.store.create_run(plan_of())
-    assert backend.database.now() == ahead
-
-
-async def test_store_time_does_not_go_back_for_a_process_that_comes_later(backend: SqliteBackend) -> None:
-    """It sees the same moments, so it neither waits for gates of the future nor has its leases taken."""
-    run = await begin(backend, *urls(3), delay_s=1.0)
-    worker = await backend.frontier.join(WorkerRegistration("old"))
-    await take_one(backend, worker, run)
-    backend.clock.wind(-7200.0)
-    later = await backend.another()
-    newcomer = await later.frontier.join(WorkerRegistration("new"))
-    assert await take(later, newcomer, run) == []
-    await backend.clock.advance(1.1)
-    lease = await take_one(later, newcomer, run)
-    assert later.database.now() == backend.database.now()
-    assert await reclaim(backend) == {}
-    assert await later.frontier.renew([lease]) == []
-
-
-async def test_a_wall_clock_set_forward_shortens_nothing(backend: SqliteBackend) -> None:
-    """Leases, slots, holds and retries keep the time they had left."""
-    run = await begin(backend, *urls(4), url("x", host="b.example"), delay_s=10.0)
-    worker = await backend.frontier.join(WorkerRegistration("w"))
-    leases = await take(backend, worker, run)
-    await settle(backend, failed(leases[0], delay_s=100.0))
-    await backend.frontier.hold_host("b.example", 50.0, "Retry-After")
-    backend.clock.wind(86_400.0)
-    assert await reclaim(backend) == {}
-    assert await take(backend, worker, run) == []
-    assert backend.database.now() == backend.clock.now()
-    await backend.clock.advance(9.9)
-    assert await take(backend, worker, run) == []
-    await backend.clock.advance(0.2)
-    assert len(await take(backend, worker, run)) == 1
-
-
-async def test_after_a_restart_of_the_machine_store_time_is_wall_time(tmp_path: Path) -> None:
-    """The monotonic clock begins anew; what was held is held until the moment it was, not longer."""
-    before = SqliteBackend(tmp_path, ManualClock(monotonic=500_000.0))
-    run = await begin(before, "one")
-    await before.frontier.join(WorkerRegistration("w"))
-    await before.frontier.hold_host("a.example", 3600.0, "Retry-After")
-    await before.close()
-    after = SqliteBackend(tmp_path, ManualClock(now=before.clock.now() + 3000.0, monotonic=10.0))
-    worker = await after.frontier.join(WorkerRegistration("w"))
-    assert after.database.now() == after.clock.now()
-    await after.clock.advance(599.0)
-    assert await take(after, worker, run) == []
-    await after.clock.advance(2.0)
-    assert len(await take(after, worker, run)) == 1
-    await after.close()
 
 
 async def test_the_log_is_moved_into_the_file_while_work_goes_on(

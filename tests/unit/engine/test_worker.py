@@ -31,7 +31,7 @@ from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processor
 from smartspider.engine.run_source import GivenRuns
-from smartspider.engine.runtime import LocalBus
+from smartspider.engine.runtime import LocalBus, SystemClock
 from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.fetcher import Permit
@@ -301,7 +301,7 @@ async def test_a_store_that_is_away_ends_the_worker_and_gives_everything_back(fo
 async def test_what_a_dead_worker_held_is_taken_back_and_told(folder: DataFolder) -> None:
     crew = Crew(folder, {}, "/a", "/b")
     await crew.start()
-    with closing(SqliteDatabase(folder.path, folder.clock)) as database:
+    with closing(SqliteDatabase(folder.path, SystemClock())) as database:
         elsewhere = KillableFrontier(database)
         gone = await elsewhere.join(WorkerRegistration("gone"))
         await elsewhere.lease(gone, 2, [crew.run.id])

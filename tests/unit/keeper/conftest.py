@@ -11,11 +11,13 @@ from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.backends.sqlite.frontier import SqlitePermits, SqliteReplay
 from smartspider.backends.sqlite.store import SqliteHealth
+from smartspider.backends.sqlite.store_clock import SqliteStoreClock
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.extraction import Item
 from smartspider.core.schedules import ScheduleRecord
 from smartspider.core.tasks import TaskRecord
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.installation.database_clock import DatabaseClock
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.frontier_index import LAPSE_S
@@ -53,7 +55,8 @@ def installation_of(backend: SqliteBackend, settings: Settings = Settings(allow_
         demand=backend.demand,
         stored_urls=SqlStoredUrls(database),
         replay=SqliteReplay(database),
-        clock=backend.clock,
+        clock=DatabaseClock(database, backend.clock),
+        store_clock=SqliteStoreClock(database),
     )
 
 

@@ -253,22 +253,23 @@ async def test_health_tells_what_is_new_and_what_is_over(
     # the disk is the machine's
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(2 * 10**12, 0, free))
     workers = sqlite_workers(harness.backend.database)
-    duty = CheckHealth(tmp_path, workers, harness.clock, harness.backend.database.now)
+    store_clock = harness.installation.store_clock
+    duty = CheckHealth(tmp_path, workers, store_clock, harness.backend.database.now)
     worker = await harness.backend.frontier.join(WorkerRegistration("slow"))
     with caplog.at_level(logging.INFO):
         await duty.do(TERM)
         assert caplog.text == ""
         free = 1000
         await harness.pass_time(100.0)
-        harness.clock.wind(-60.0)
+        harness.clock.wind(-3600.0)
         await duty.do(TERM)
         await duty.do(TERM)
         assert caplog.text.count("MB free") == 1
         assert caplog.text.count("slow has been silent for 100 s") == 1
-        assert caplog.text.count("60 s behind") == 1
+        assert caplog.text.count("60 minutes behind") == 1
         free = 10**12
         await harness.backend.frontier.leave(worker)
-        harness.clock.wind(60.0)
+        harness.clock.wind(3600.0)
         await duty.do(TERM)
     assert duty.findings == {}
     assert "disk is healthy again" in caplog.text

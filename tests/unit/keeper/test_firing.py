@@ -9,7 +9,7 @@ from smartspider.core.errors import LeadershipLost
 from smartspider.core.schedules import Firing
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks
 from smartspider.services.runs.start import newest_plan
-from smartspider.services.schedules.firing import fire_due, retry_failed
+from smartspider.services.schedules.firing import correct_times, fire_due, retry_failed
 
 HOUR_S = 3600.0
 
@@ -40,7 +40,7 @@ async def test_a_schedule_starts_a_run_when_it_is_due(harness: Harness) -> None:
 
 async def test_a_day_of_schedules_fires_each_hour_once_through_the_spring_gap(harness: Harness) -> None:
     """Berlin's 29 March 2026 has 23 hours; a daily time within the gap comes when that is over."""
-    harness.clock.wind(87 * 86_400.0)  # 29 March 00:00 UTC
+    harness.clock.suspend(87 * 86_400.0)  # 29 March 00:00 UTC
     await harness.lead()
     task = await harness.task()
     hourly = await harness.schedule(task, cron="0 * * * *", timezone="Europe/Berlin", overlap="allow")
@@ -254,3 +254,40 @@ async def test_the_keeper_finds_what_a_killed_process_left_undone(harness: Harne
     assert term is not None
     await FollowTasks(harness.installation).do(term)
     assert await harness.backend.schedules.of_task(task.id) is not None
+
+
+async def test_a_clock_that_jumps_moves_no_due_time(harness: Harness) -> None:
+    """Neither of a daily schedule nor of a short interval, and what is due meanwhile is fired."""
+    task = await harness.task()
+    daily = await harness.schedule(task, cron="0 6 * * *", overlap="allow")
+    often = await harness.schedule(task, every_s=5.0, overlap="allow")
+    harness.clock.wind(300 * 86_400.0)
+    for _ in range(40):
+        await harness.pass_time(1.0)
+        await fire_all(harness)
+    harness.clock.wind(-300 * 86_400.0)
+    await harness.pass_time(10.0)
+    await fire_all(harness)
+    fired = [one.fire_at - START for one in await history(harness, often.id)]
+    assert fired == [*(5.0 * number for number in range(1, 9)), 50.0]
+    assert await history(harness, daily.id) == []
+    assert (await harness.backend.schedules.get(daily.id)).next_fire_at == START + 6 * HOUR_S
+    assert all(run.created_at <= START + 50.0 for run in await harness.backend.store.find_runs())
+
+
+@pytest.mark.parametrize("knobs", [{"cron": "0 6 * * *"}, {"every_s": 3600.0}])
+async def test_due_times_of_a_wrong_clock_are_computed_anew(
+    harness: Harness, knobs: dict[str, object]
+) -> None:
+    """The installation was started with a clock that was ahead, and store time came home."""
+    made = await harness.schedule(await harness.task(), **knobs)
+    right = made.next_fire_at
+    assert right is not None
+    schedules = harness.backend.schedules
+    assert await correct_times(harness.installation, epoch=harness.epoch) == 0
+    await schedules.correct(made.id, made.rule, right + 300 * 86_400.0, epoch=harness.epoch)
+    assert await correct_times(harness.installation, epoch=harness.epoch) == 1
+    assert (await schedules.get(made.id)).next_fire_at == right
+    await schedules.postpone(made.id, right + 300 * 86_400.0, epoch=harness.epoch)
+    assert await correct_times(harness.installation, epoch=harness.epoch) == 1
+    assert (await schedules.get(made.id)).run_at == right

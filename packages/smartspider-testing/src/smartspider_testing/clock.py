@@ -13,9 +13,12 @@ _SETTLE_PASSES = 25
 class ManualClock:
     """A `Clock` that stands still until `advance`; sleepers wake in order of their wake times."""
 
-    def __init__(self, now: float = 1_700_000_000.0, monotonic: float = 1_000.0) -> None:
+    def __init__(
+        self, now: float = 1_700_000_000.0, monotonic: float = 1_000.0, *, boot: str = "first"
+    ) -> None:
         self._now = now
         self._monotonic = monotonic
+        self._boot, self._slept = boot, 0.0
         self._order = count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._lay_down = asyncio.Event()
@@ -27,6 +30,14 @@ class ManualClock:
     def monotonic(self) -> float:
         """Return monotonic seconds; `wind` does not change them."""
         return self._monotonic
+
+    def slept(self) -> float:
+        """Return for how many seconds the machine was suspended."""
+        return self._slept
+
+    def boot(self) -> str:
+        """Return the id of this start of the machine."""
+        return self._boot
 
     async def sleep(self, seconds: float) -> None:
         """Return once the clock has advanced by `seconds`; return at once for zero or less."""
@@ -73,6 +84,11 @@ class ManualClock:
     def wind(self, seconds: float) -> None:
         """Set the wall clock forward or back, as an administrator would; `monotonic` is unaffected."""
         self._now += seconds
+
+    def suspend(self, seconds: float) -> None:
+        """Let the machine sleep: the wall clock goes on, and `monotonic` does not."""
+        self._now += seconds
+        self._slept += seconds
 
     async def until_asleep(self, sleepers: int = 1) -> None:
         """Wait until at least `sleepers` tasks are asleep."""

@@ -7,7 +7,7 @@ import contextlib
 import contextvars
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -19,8 +19,9 @@ from smartspider.backends.postgres import pipelined_reads
 from smartspider.backends.postgres.address import PostgresAddress
 from smartspider.backends.postgres.connection import PostgresConnection
 from smartspider.backends.postgres.detached import run_detached
-from smartspider.backends.postgres.store_time import StoreTime
-from smartspider.core.errors import OutcomeUnknown, RequestInvalid
+from smartspider.backends.postgres.store_time import SQL as CLOCK
+from smartspider.backends.postgres.store_time import StoreTime, server_time
+from smartspider.core.errors import OutcomeUnknown, RequestInvalid, StoreUnavailable
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.interfaces.clock import Clock
 from smartspider.store.database import Connection, Row
@@ -118,6 +119,7 @@ class PostgresDatabase:
         Statements of the same moment share a round trip.
         """
         loop = asyncio.get_running_loop()
+        self._follow_clock_in_turn()
         read = pipelined_reads.PipelinedRead(sql, tuple(values), loop.create_future())
         self._reads.append(read)
         if len(self._reads) == 1:
@@ -147,6 +149,20 @@ class PostgresDatabase:
         begin = ("BEGIN", ALONE) if is_writing else SNAPSHOT
         return await self._transact((*begin, NO_LIMIT), work, is_writing=is_writing, is_limited=False)
 
+    async def follow_clock(self) -> None:
+        """Compare the time of this process with the store's."""
+        asked_at = self.clock.monotonic()
+        (found,) = await self.fetch(CLOCK.read)
+        self.times.learn(server_time((asked_at + self.clock.monotonic()) / 2, found))
+
+    def _follow_clock_in_turn(self) -> None:
+        if self.times.take_turn():
+            self._begin_trip(self._try_to_follow())
+
+    async def _try_to_follow(self) -> None:
+        with contextlib.suppress(StoreUnavailable):
+            await self.follow_clock()
+
     async def _transact(
         self,
         begin: tuple[str, ...],
@@ -156,6 +172,7 @@ class PostgresDatabase:
         is_limited: bool = True,
     ) -> T:
         """Retry a transaction while nothing can have been committed and a retry may succeed."""
+        self._follow_clock_in_turn()
         limit_s = self._limits.call_s if is_limited else None
         return await self._retry(lambda: self._once(begin, work, is_writing=is_writing, limit_s=limit_s))
 
@@ -208,7 +225,10 @@ class PostgresDatabase:
 
     def _send_reads(self) -> None:
         reads, self._reads = self._reads, []
-        trip = asyncio.get_running_loop().create_task(self._answer(reads))
+        self._begin_trip(self._answer(reads))
+
+    def _begin_trip(self, work: Coroutine[Any, Any, None]) -> None:
+        trip = asyncio.get_running_loop().create_task(work)
         self._trips.add(trip)
         trip.add_done_callback(self._trips.discard)
 

@@ -1,8 +1,4 @@
-"""The connection to the data folder: transactions, store time and errors.
-
-Store time is the monotonic clock of the machine plus a shift kept in the store: it never goes back and is the
-same for every process, whatever happens to the wall clock.
-"""
+"""The connection to the data folder: transactions, store time and errors."""
 
 from __future__ import annotations
 
@@ -15,14 +11,14 @@ from typing import Any, Protocol, TypeVar
 
 import apsw
 
-from smartspider.backends.sqlite import move_marker
+from smartspider.backends.sqlite import move_marker, store_time
 from smartspider.backends.sqlite.file_watch import FileWatch
 from smartspider.backends.sqlite.frontier_updates import SqliteFrontierUpdates
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.core.workers import activity
-from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.machine_clock import MachineClock
 from smartspider.store import statements
-from smartspider.store.database import Connection, HostIdCache, Row, one, rows
+from smartspider.store.database import Connection, HostIdCache, Row, rows
 
 FILE = "smartspider.db"
 BUSY_WAIT_MS = 2
@@ -33,6 +29,8 @@ LOCK_TIMEOUT_S = 30.0
 CHECKPOINT_PAGES = 4000
 STATEMENTS = 1000
 """Prepared statements that are kept: more than there are."""
+FOLLOW_S = 5.0
+"""Interval at which a process that only reads looks for a step of store time."""
 
 T = TypeVar("T")
 SQL = statements.load("sql/database.sql", __package__)
@@ -78,11 +76,10 @@ class SqliteDatabase:
     milliseconds (see ADR 0003).
     """
 
-    def __init__(self, folder: Path, clock: Clock, run_ids: RunIds | None = None) -> None:
+    def __init__(self, folder: Path, clock: MachineClock, run_ids: RunIds | None = None) -> None:
         self.folder = folder
         self.clock = clock
         self._run_ids = run_ids
-        self._shift = clock.now() - clock.monotonic()
         self._connection = connect(folder / FILE)
         self._seen = SqliteConnection(self._connection, run_ids)
         self._checkpointer: threading.Thread | None = None
@@ -90,11 +87,11 @@ class SqliteDatabase:
         with translated(folder):
             self._connection.set_wal_hook(self._on_commit)
             self._moved = move_marker.read_marker(self._connection)
+            self._shift = store_time.stored_shift(self._seen, clock)
+        self._followed_at = clock.monotonic()
 
     def now(self) -> float:
-        """Return store time, the same for all processes: it never goes back, and follows the wall clock
-        forward.
-        """
+        """Return store time, the same for all processes; see `store_time.py`."""
         return self.clock.monotonic() + self._shift
 
     def clock_shift(self) -> float:
@@ -125,9 +122,16 @@ class SqliteDatabase:
             self._connection.execute("BEGIN")
             self._seen.hosts.begin()
             try:
+                self._follow_others()
                 return work(self._seen)
             finally:
                 self._roll_back()
+
+    def _follow_others(self) -> None:
+        """Learn of steps of store time in a process that only reads."""
+        if self.clock.monotonic() >= self._followed_at + FOLLOW_S:
+            self._followed_at = self.clock.monotonic()
+            self._shift = store_time.stored_shift(self._seen, self.clock)
 
     async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return all rows of one read-only statement."""
@@ -147,7 +151,7 @@ class SqliteDatabase:
 
     def _timed(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
         def timed(connection: Connection) -> T:
-            self._shift = follow_wall_clock(connection, self.clock.now(), self.clock.monotonic())
+            self._shift = store_time.follow_wall_clock(connection, self.clock)
             return work(connection)
 
         return timed
@@ -255,25 +259,3 @@ def translated(folder: Path) -> Iterator[None]:
             f"the data folder {folder} cannot be used: {error}",
             hint="check that it exists, is writable and is on a local disk",
         ) from error
-
-
-JUMP_S = 1.0
-"""Store time follows the wall clock if that is ahead by more than this."""
-
-
-def follow_wall_clock(connection: Connection, wall: float, monotonic: float) -> float:
-    """Return the shift of this transaction.
-
-    If the wall clock was set forward, or the machine slept, all due times move along: no gap between two
-    requests becomes shorter, and no living worker loses a lease.
-    """
-    shift = float(one(connection, SQL.shift))
-    ahead_s = wall - monotonic - shift
-    if ahead_s <= JUMP_S:
-        return shift
-    if monotonic + shift >= one(connection, SQL.last_moment):  # otherwise the machine's clock has restarted
-        for move in (SQL.move_hosts, SQL.move_leases, SQL.move_later, SQL.move_runs):
-            connection.execute(move, (ahead_s,))
-    connection.execute(SQL.open_lanes)
-    connection.execute(SQL.set_shift, (shift + ahead_s,))
-    return shift + ahead_s

@@ -169,7 +169,7 @@ class MappedBloom:
     """The filter of one key in files. Adding takes a lock; queries need none."""
 
     def __init__(self, path: Path, boot: str) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path, self._boot = path, boot
         self._file = os.open(path / HEAD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with self._locked():

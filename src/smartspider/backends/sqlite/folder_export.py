@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import apsw
 import msgspec
 
-from smartspider.backends.sqlite import database
 from smartspider.backends.sqlite.database import FILE, SqliteConnection, translated
 from smartspider.backends.sqlite.move_marker import (
     MoveMarker,
@@ -18,9 +17,10 @@ from smartspider.backends.sqlite.move_marker import (
     read_marker,
     write_marker,
 )
+from smartspider.backends.sqlite.store_time import follow_wall_clock
 from smartspider.core.errors import NotAllowed
 from smartspider.core.logs import LogLine
-from smartspider.interfaces.clock import Clock
+from smartspider.interfaces.machine_clock import MachineClock
 from smartspider.store import statements
 from smartspider.store.audit import AuditCheck, AuditLog
 from smartspider.store.logs.terms import line_terms
@@ -89,8 +89,8 @@ TABLES = (
 )
 """All tables that are exported row by row; those that start work come last."""
 
-NOT_EXPORTED = ("worker", "lane", "queue", "later", "lease", "leader", "scaling")
-"""The frontier is an index of the open rows, and workers and leaders do not move."""
+NOT_EXPORTED = ("worker", "lane", "queue", "later", "lease", "leader", "scaling", "clock")
+"""The frontier is an index of the open rows, and workers, leaders and clocks do not move."""
 SINGLE = ("meta", "audit_head", "log_size")
 """Tables of one row, exported as `StoreCounters`."""
 
@@ -162,12 +162,10 @@ class FolderExport:
             cancel_move(self._connection, marker)
         self.marker, self.cancelled_moves = None, [*self.cancelled_moves, marker.id]
 
-    def now(self, clock: Clock) -> float:
+    def now(self, clock: MachineClock) -> float:
         """Return store time."""
         with translated(self.folder), self._connection:
-            shift = database.follow_wall_clock(
-                SqliteConnection(self._connection), clock.now(), clock.monotonic()
-            )
+            shift = follow_wall_clock(SqliteConnection(self._connection), clock)
         return clock.monotonic() + shift
 
     def counts(self) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
 import apsw
@@ -14,6 +16,9 @@ APPLICATION_ID = 0x53535043
 VERSION = 3
 """Raise it with every change to `schema.sql`, and bring older folders to it in `_bring_to_version`."""
 
+OTHERS = 0o077
+"""Permissions of group and others."""
+PRIVATE = ("logs", "master.key")
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})
 
 
@@ -21,6 +26,7 @@ def prepare(folder: Path) -> None:
     """Make sure that the folder holds a database of `VERSION`. Raise `StoreUnavailable` if it cannot."""
     _make_folder(folder)
     _refuse_network(folder)
+    _make_private(folder / FILE)
     connection = connect(folder / FILE)
     try:
         with translated(folder):
@@ -85,6 +91,28 @@ def _make_folder(folder: Path) -> None:
             f"the data folder {folder} cannot be created: {error.strerror or error}",
             hint="choose another path with --data",
         ) from error
+
+
+def _make_private(file: Path) -> None:
+    """Create the database for its owner alone, or make an existing one so; SQLite gives the files beside it
+    the same mode. One that belongs to another user stays as it is, which `doctor` reports.
+    """
+    with contextlib.suppress(PermissionError):
+        try:
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            if file.stat().st_mode & OTHERS:
+                file.chmod(0o600)
+        except OSError:
+            return  # opening the database reports it
+
+
+def exposed_files(folder: Path) -> list[str]:
+    """Return what may hold secrets in a data folder and can be read by other users of the machine."""
+    if not folder.stat().st_mode & OTHERS:
+        return []
+    files = [*folder.glob(f"{FILE}*"), *(folder / name for name in PRIVATE)]
+    return sorted(file.name for file in files if file.exists() and file.stat().st_mode & OTHERS)
 
 
 def _refuse_network(folder: Path) -> None:

@@ -26,8 +26,8 @@ class FileLock:
     def acquire(self) -> bool:
         """Take the lock. Return False if another living process holds it."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreUnavailable(
                 f"{self.path} cannot be written: {error.strerror or error}",

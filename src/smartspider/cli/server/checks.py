@@ -67,7 +67,7 @@ def doctor(data: Path | None) -> DoctorReport:
     from smartspider.installation.data_folder import all_folders
     from smartspider.installation.settings import read_settings
     from smartspider.services.doctor import DoctorCheck, check_installation
-    from smartspider.wiring.checks import check_cluster
+    from smartspider.wiring.checks import check_cluster, check_folder
     from smartspider.wiring.opening import open_folder
     from smartspider.wiring.processes.lifecycle import run_loop
 
@@ -83,6 +83,7 @@ def doctor(data: Path | None) -> DoctorReport:
         try:
             with open_folder(path) as folder:
                 folders[str(path)] = run_loop(folder.store.sizes())
+                checks += run_loop(check_folder(folder))
         except StoreUnavailable as error:
             checks.append(DoctorCheck(str(path), is_ok=False, detail=error.message))
     return DoctorReport(checks, folders)

@@ -10,10 +10,11 @@ from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import newest_run
 from smartspider.services.runs.start import newest_plan
 from smartspider.store.schedules import ACTIVE, DueFiring
-from smartspider.taskfile.timing import Backlog, backlog
+from smartspider.taskfile.timing import Backlog, backlog, latest_next
 
 POLL_S = 5.0
 """Interval of the check whether the active run that a queued firing waits for has ended."""
+TOLERANCE_S = 1.0
 _ATTEMPTS = 5
 
 
@@ -31,6 +32,34 @@ async def fire_due(installation: Installation, schedule: ScheduleRecord, *, epoc
         except Conflict:  # a run was started or the task was changed meanwhile: decide again
             continue
     return None
+
+
+async def correct_times(installation: Installation, *, epoch: int) -> int:
+    """Compute due times anew that are later than their rule allows, and return their number. The clock was
+    ahead when they were computed.
+    """
+    corrected, after = 0, 0
+    while page := await installation.schedules.find(after=after):
+        for schedule in page:
+            at = _corrected(schedule, installation.clock.now())
+            if at is not None:
+                await installation.schedules.correct(schedule.id, schedule.rule, at, epoch=epoch)
+                corrected += 1
+        after = page[-1].id
+    return corrected
+
+
+def _corrected(schedule: ScheduleRecord, now: float) -> float | None:
+    """Return the right due time of a schedule that waits for too late a time; None if it is right."""
+    if not schedule.is_enabled or schedule.next_fire_at is None:
+        return None
+    latest = latest_next(schedule.rule, now)
+    if latest is None:
+        return None
+    if schedule.next_fire_at > latest + TOLERANCE_S:
+        return latest
+    waits_until = max(schedule.next_fire_at + schedule.rule.jitter_s, now + POLL_S) + TOLERANCE_S
+    return schedule.next_fire_at if (schedule.run_at or 0.0) > waits_until else None
 
 
 async def _decide(installation: Installation, schedule: ScheduleRecord) -> DueFiring | None:

@@ -19,6 +19,10 @@ class ManualTime(StoreTime):
     def follow(self, connection: psycopg.Connection[Row]) -> None:
         """Ignore the server's clock."""
 
+    def take_turn(self) -> bool:
+        """Never compare with it."""
+        return False
+
 
 class PostgresBackend(SqlBackend):
     """A database as one process sees it. `prepare` has created the schema at `url`."""

@@ -9,6 +9,8 @@ local WINDOW_MAX_S = 0.050
 local BACK_S = 0.1 -- a clock that went back by more than this is not trusted until the leader sends the time again
 local APART_S = 0.5 -- largest difference to the leader's time before it is corrected
 
+local RETURN_S = 60 -- a leader's time that is further back is a step of store time
+
 local Clock = {}
 local shard_states = {}
 local process
@@ -121,7 +123,10 @@ local function arm_anew(tag, epoch, here, leader_time, stored)
   if not stored[2] or stored[2] ~= here.begun or here.begun ~= own_marker(epoch) then
     refuse('NOT_ARMED', 'begin first')
   end
-  here.last = math.max(here.last or 0, tonumber(stored[3] or 0), leader_time)
+  local before = math.max(here.last or 0, tonumber(stored[3] or 0))
+  -- Store time went back: the leader has let this shard forget what it held, so nothing here is ahead of it.
+  if before > leader_time + RETURN_S then before = 0 end
+  here.last = math.max(before, leader_time)
   here.armed_at = here.last
   -- Tokens may be lost with the end of the append-only file: starting from the time, none is given twice.
   here.first_token = math.max(tonumber(stored[4] or 0), math.floor(here.armed_at * 1000000))

@@ -1,4 +1,4 @@
--- The data folder, format 2. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, format 3. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store
 
@@ -6,7 +6,18 @@ CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value NUMERIC NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO meta VALUES ('epoch', 1), ('token', 0), ('shift', 0);
+INSERT INTO meta VALUES ('epoch', 1), ('token', 0);
+
+CREATE TABLE clock (                                    -- one row: how store time is computed
+    shift_s REAL NOT NULL,                                -- see `store/clock.py`
+    boot    TEXT NOT NULL,
+    slept_s REAL NOT NULL,
+    ahead_s REAL,                                         -- a wall clock that is not believed; NULL: it is
+    since   REAL,
+    steps   INTEGER NOT NULL,
+    returns INTEGER NOT NULL
+);
+INSERT INTO clock VALUES (0, 'none', 0, NULL, NULL, 0, 0);
 
 CREATE TABLE task (
     id         INTEGER PRIMARY KEY,
