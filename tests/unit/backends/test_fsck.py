@@ -32,7 +32,7 @@ from smartspider_testing.contracts.ledger.item_dedup import gave
 
 T = TypeVar("T")
 
-ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}' FROM run"
+ORPHAN = "INSERT INTO item SELECT (id << 40) + 900, (id << 40) + 900, '{}', NULL FROM run"
 
 DAMAGE = {
     "a counter is wrong": ("counters", ["UPDATE run SET done = done + 3, total = total - 1"]),

@@ -124,6 +124,11 @@ class SqliteDatabase:
             try:
                 self._follow_others()
                 return work(self._seen)
+            except UnicodeDecodeError as error:
+                raise StoreUnavailable(
+                    f"the data folder {self.folder} is damaged: a text cannot be read ({error.reason})",
+                    hint="run `smartspider fsck --data DIR`, restore a copy, or use another --data folder",
+                ) from error
             finally:
                 self._roll_back()
 

@@ -1,11 +1,11 @@
 -- after: rows in commit order
-SELECT id, url_id, data FROM item WHERE id > ? AND id < ? ORDER BY id LIMIT ?
+SELECT id, url_id, data, checksum FROM item WHERE id > ? AND id < ? ORDER BY id LIMIT ?
 
 -- before: rows in reverse commit order
-SELECT id, url_id, data FROM item WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?
+SELECT id, url_id, data, checksum FROM item WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?
 
 -- one: a row
-SELECT id, url_id, data FROM item WHERE id = ?
+SELECT id, url_id, data, checksum FROM item WHERE id = ?
 
 -- origin: the page of a row
 SELECT url, coalesce(closed_at, 0) FROM url WHERE id = ?

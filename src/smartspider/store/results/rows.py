@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from smartspider.core.errors import NotFound
+from smartspider.core.items.checksum import damaged_item, item_checksum
 from smartspider.core.items.filters import Condition
 from smartspider.core.runs.run import end_id, first_id, run_of
 from smartspider.store import statements
@@ -80,14 +81,26 @@ def read_batch(
     sql = SQL.before if is_descending else SQL.after
     with closing(connection.execute(sql, (low, high, limit))) as cursor:
         while some := list(islice(cursor, _AT_ONCE)):
-            found += some
-            taken += sum(len(data) for _, _, data in some)
+            found += [checked_row(*one) for one in some]
+            taken += sum(len(data) for _, _, data, _ in some)
             if taken >= BATCH_BYTES:
                 is_last = False
                 break
+    if found and position is not None and (found[-1][0] >= position) == is_descending:
+        raise damaged_item(found[-1][0])  # rows out of order, which would be read without end
     filled = fill_files(connection, run_id, [data for _, _, data in found])
     rows_found = [(item_id, url_id, data) for (item_id, url_id, _), data in zip(found, filled, strict=True)]
     return RowBatch(rows_found, is_last=is_last and len(found) < limit)
+
+
+def checked_row(item_id: int, url_id: int, data: str, checksum: int | None) -> FoundRow:
+    """Return a row that is as it was stored; raise `StoreUnavailable` if it is damaged."""
+    try:
+        if checksum is None or item_checksum(item_id, url_id, data.encode()) == checksum:
+            return item_id, url_id, data
+    except (TypeError, AttributeError):  # damage changes types as well
+        pass
+    raise damaged_item(item_id)
 
 
 def stored_item(connection: Connection, found: FoundRow) -> StoredItem:

@@ -111,8 +111,9 @@ def _page(connection: Connection, positions: list[SortPosition], limit: int) -> 
     for number, position in enumerate(positions[:limit], start=1):
         one = row(connection, rows.SQL.one, (position[2],))
         if one is not None:  # it may have been replaced by a later one
-            (data,) = fill_files(connection, run_of(one[0]), [one[2]])
-            found.append(rows.stored_item(connection, (one[0], one[1], data)))
+            item_id, url_id, stored = rows.checked_row(*one)
+            (data,) = fill_files(connection, run_of(item_id), [stored])
+            found.append(rows.stored_item(connection, (item_id, url_id, data)))
             taken += len(found[-1].data)
         if taken >= PAGE_BYTES and number < len(positions):
             return RowPage(found, _cursor_of(position))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from smartspider.core.items.checksum import damaged_item, item_checksum
 from smartspider.core.plurals import count
 from smartspider.core.runs.run import RunState
 from smartspider.store import events, statements
@@ -20,6 +21,9 @@ SUMS = ("total", "items", "done", "redirect", "missing", "skipped", "dead", "bro
 """Counters of runs that can be computed from rows, in the order of the statements."""
 
 
+DAMAGED = "damaged"
+MAX_LISTED = 100
+"""Damaged items that are listed; more are counted."""
 NO_COUNTS = (0, 0, 0)
 """Links, requests and whether links are missing in the count."""
 
@@ -44,7 +48,7 @@ def check(
     `frontier` holds the checks of a frontier in the same database.
     """
     findings = []
-    checks = (_left_out, _counters, _numbers, _items, _keys, _rejects)
+    checks = (_left_out, _counters, _numbers, _items, _damaged, _keys, _rejects)
     for run_check in (*checks, *frontier, _event_numbers, _settings):
         findings += run_check(connection, repair)
     return findings + _ended(connection, repair, now)
@@ -107,6 +111,34 @@ def _items(connection: Connection, repair: bool) -> list[Finding]:
         connection.executemany(SQL.drop_item, found)
         connection.execute(SQL.count_items)
     return [Finding("items", f"{count(len(found), 'item')} of no finished page", is_repaired=repair)]
+
+
+def _damaged(connection: Connection, repair: bool) -> list[Finding]:  # noqa: ARG001 - a check
+    """Check that every item is as it was stored. A damaged one cannot be repaired."""
+    findings: list[Finding] = []
+    more, last = 0, 0
+    while page := rows(connection, SQL.items_after, (last,)):
+        for item_id, url_id, data, checksum in page:
+            if _is_whole(item_id, url_id, data, checksum):
+                continue
+            if len(findings) < MAX_LISTED:
+                findings.append(Finding(DAMAGED, damaged_item(item_id).message, is_repaired=False))
+            else:
+                more += 1
+        if page[-1][0] <= last:  # out of order, as in a damaged file
+            break
+        last = page[-1][0]
+    if more:
+        findings.append(Finding(DAMAGED, f"{count(more, 'more damaged item')}", is_repaired=False))
+    return findings
+
+
+def _is_whole(item_id: int, url_id: object, data: object, checksum: object) -> bool:
+    """Return whether a row has its checksum; damage may have changed the types of its columns."""
+    if checksum is None:
+        return True
+    is_readable = isinstance(url_id, int) and isinstance(data, bytes)
+    return is_readable and item_checksum(item_id, url_id, data) == checksum  # type: ignore[arg-type] # checked
 
 
 def _keys(connection: Connection, repair: bool) -> list[Finding]:

@@ -15,6 +15,9 @@ UPDATE run SET total = ?, items = ?, done = ?, redirect = ?, missing = ?, skippe
     left_out = ?, files = ?
 WHERE id = ?
 
+-- items_after: items in the order of their ids, their data as bytes
+SELECT id, url_id, CAST(data AS BLOB), checksum FROM item WHERE id > ? ORDER BY id LIMIT 200
+
 -- stray_items: items without a page that is done
 SELECT i.id FROM item i LEFT JOIN url u ON u.id = i.url_id WHERE u.state IS NULL OR u.state <> 'done'
 

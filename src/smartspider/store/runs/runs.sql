@@ -94,7 +94,8 @@ SELECT url, coalesce(reason, state) FROM url
 WHERE run_id = ? AND is_entry AND state NOT IN ('done', 'missing', 'redirect') ORDER BY id LIMIT 1
 
 -- items: committed items by cursor
-SELECT i.id, u.url, i.data, coalesce(u.closed_at, 0) FROM item i JOIN url u ON u.id = i.url_id
+SELECT i.id, coalesce(u.url, ''), i.data, coalesce(u.closed_at, 0), i.url_id, i.checksum
+FROM item i LEFT JOIN url u ON u.id = i.url_id
 WHERE i.id > ? AND i.id < ? ORDER BY i.id LIMIT 2000
 
 -- rejects: rejected items by cursor

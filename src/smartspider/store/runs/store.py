@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.items.checksum import damaged_item
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import FINISHED, Run, RunState, end_id, first_id
@@ -18,7 +19,7 @@ from smartspider.store.database import Connection, Database, rows
 from smartspider.store.hosts import gates
 from smartspider.store.nodes import leadership
 from smartspider.store.results.files import FileTotals, file_totals, fill_files
-from smartspider.store.results.rows import StoredItem
+from smartspider.store.results.rows import StoredItem, checked_row
 from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import reopen_failed as retries
 from smartspider.store.runs import tuning as settings
@@ -221,10 +222,16 @@ class RunStore(ABC):
     def _items_after(self, run_id: int, cursor: int) -> Callable[[Connection], list[StoredItem]]:
         def work(connection: Connection) -> list[StoredItem]:
             found = rows(connection, SQL.items, (cursor, end_id(run_id)))
-            filled = fill_files(connection, run_id, [data for _, _, data, _ in found])
+            if found and found[-1][0] <= cursor:  # rows out of order, which would be read without end
+                raise damaged_item(found[-1][0])
+            checked = [
+                checked_row(item_id, url_id, data, checksum)[2]
+                for item_id, _, data, _, url_id, checksum in found
+            ]
+            filled = fill_files(connection, run_id, checked)
             return [
                 StoredItem(item_id, run_id, url, data.encode(), created_at)
-                for (item_id, url, _, created_at), data in zip(found, filled, strict=True)
+                for (item_id, url, _, created_at, *_), data in zip(found, filled, strict=True)
             ]
 
         return work

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from smartspider.core.frontier.verdict import Close
+from smartspider.core.items.checksum import item_checksum
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.pages.extraction import Item
 from smartspider.core.runs.run import first_id, run_of
@@ -46,7 +47,7 @@ class ItemWriter:
         self._run_id = run.run_id
         self._run = run
         self._deltas = deltas
-        self._rows: list[tuple[int, int, str]] = []
+        self._rows: list[tuple[int, int, str, int]] = []
         self._fields = FilledFields(run.fields)
 
     def load_keys(self, closes: Sequence[Close]) -> None:
@@ -58,7 +59,8 @@ class ItemWriter:
         kept = close.items if room is None else close.items[:room]
         number = first_id(self._run_id) + self._run.next_item
         for item in kept:
-            self._rows.append((number, url_id, _encode(item).decode()))
+            data = _encode(item)
+            self._rows.append((number, url_id, data.decode(), item_checksum(number, url_id, data)))
             number += 1
         self._run.next_item += len(kept)
         self._deltas.items += len(kept)
@@ -122,9 +124,15 @@ class DedupItemWriter(ItemWriter):
         connection.executemany(SQL.drop_item, gone)
         less = [(count, page_id) for page_id, count in sorted(self._gave_less.items())]
         connection.executemany(SQL.gave_less, less)
-        changed = [(data, item_id) for item_id, data in sorted(self._changed.items())]
+        changed = [
+            (data, item_checksum(item_id, self._stored(item_id)[0], data.encode()), item_id)
+            for item_id, data in sorted(self._changed.items())
+        ]
         connection.executemany(SQL.set_item, changed)
-        self._rows += [(item_id, url_id, data) for item_id, (url_id, data) in self._new.items()]
+        self._rows += [
+            (item_id, url_id, data, item_checksum(item_id, url_id, data.encode()))
+            for item_id, (url_id, data) in self._new.items()
+        ]
         super().write()
         claims = sorted((*place, item_id) for place, item_id in self._claimed.items())
         connection.executemany(SQL.put_key, [claim for claim in claims if claim[2] not in self._gone])

@@ -22,7 +22,7 @@ SELECT fingerprint FROM url WHERE run_id = ?1 AND fingerprint = ?2
 SELECT fingerprint, id, state, host_id, is_next_page, code FROM url WHERE run_id = ? AND fingerprint = ?
 
 -- add_item: add an item
-INSERT INTO item (id, url_id, data) VALUES (?, ?, ?)
+INSERT INTO item (id, url_id, data, checksum) VALUES (?, ?, ?, ?)
 
 -- find_key: the item of a key
 SELECT scope, key, item_id FROM item_key WHERE scope = ? AND key = ?
@@ -38,7 +38,7 @@ DELETE FROM item_key WHERE item_id = ?
 SELECT id, url_id, data FROM item WHERE id = ?
 
 -- set_item: change an item by a later duplicate
-UPDATE item SET data = ? WHERE id = ?
+UPDATE item SET data = ?, checksum = ? WHERE id = ?
 
 -- drop_item: delete an item that a later duplicate replaces
 DELETE FROM item WHERE id = ?

@@ -225,7 +225,8 @@ CREATE TABLE file (                                     -- outcomes of requests 
 CREATE TABLE item (
     id     bigint PRIMARY KEY,
     url_id bigint NOT NULL,
-    data   text NOT NULL
+    data   text NOT NULL,
+    checksum bigint                                     -- see `core/items/checksum.py`
 );
 
 CREATE TABLE item_key (                                 -- keys of stored items, for dedup

@@ -27,7 +27,7 @@ SELECT fingerprint FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = AN
 SELECT fingerprint, id, state, host_id, is_next_page, code FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- add_item__many: add an item, for many
-INSERT INTO item (id, url_id, data) SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[])
+INSERT INTO item (id, url_id, data, checksum) SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::bigint[])
 
 -- find_key__many: the item of a key, for many
 SELECT k.scope, k.key, k.item_id FROM unnest(?::bigint[], ?::bytea[]) AS asked (scope, key)
@@ -44,7 +44,8 @@ DELETE FROM item_key WHERE item_id = ANY (?::bigint[])
 SELECT id, url_id, data FROM item WHERE id = ANY (?::bigint[])
 
 -- set_item__many: change an item by a later duplicate, for many
-UPDATE item SET data = changed.data FROM unnest(?::text[], ?::bigint[]) AS changed (data, id) WHERE item.id = changed.id
+UPDATE item SET data = changed.data, checksum = changed.checksum
+FROM unnest(?::text[], ?::bigint[], ?::bigint[]) AS changed (data, checksum, id) WHERE item.id = changed.id
 
 -- drop_item__many: delete an item that a later duplicate replaces, for many
 DELETE FROM item WHERE id = ANY (?::bigint[])

@@ -210,7 +210,8 @@ CREATE TABLE file (                                     -- outcomes of requests 
 CREATE TABLE item (
     id     INTEGER PRIMARY KEY,
     url_id INTEGER NOT NULL,
-    data   TEXT NOT NULL
+    data   TEXT NOT NULL,
+    checksum INTEGER                                    -- see `core/items/checksum.py`
 );
 
 CREATE TABLE item_key (                                 -- keys of stored items, for dedup
