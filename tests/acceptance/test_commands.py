@@ -216,6 +216,14 @@ def test_fsck_finds_what_does_not_agree_and_mends_it(workshop: Workshop) -> None
     assert "--repair" in workshop.run("fsck").expect(6).out
     workshop.run("fsck", "--repair").expect(0)
     assert workshop.run("fsck", "--json").expect(0).json == []
+    connection = apsw.Connection(str(workshop.folder / ".smartspider/titles/smartspider.db"))
+    connection.execute("UPDATE item SET data = replace(data, '/a', '/A')")
+    connection.close()
+    (damaged,) = workshop.run("fsck", "--repair", "--json").expect(6).json
+    assert (damaged["code"], damaged["is_repaired"]) == ("damaged", False)
+    refused = workshop.run("results", "export", "-o", "rows.jsonl").expect(5)
+    assert damaged["message"] in refused.err
+    assert not (workshop.folder / "rows.jsonl").exists()
 
 
 def test_doctor_checks_the_installation_and_shows_sizes(workshop: Workshop) -> None:

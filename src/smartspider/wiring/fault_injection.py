@@ -57,5 +57,14 @@ class _Trigger:
         if point == self._name:
             self._left -= 1
             if self._left == 0:
-                # To this thread: if another one gets the signal first, this one goes on for a moment.
-                signal.pthread_kill(threading.get_ident(), self._number)
+                _send(self._number)
+
+
+def _send(number: signal.Signals) -> None:
+    """Send a signal to this process. It stops by a signal to this thread: if another one gets it first, this
+    one goes on for a moment.
+    """
+    if number == signal.SIGSTOP:
+        signal.pthread_kill(threading.get_ident(), number)
+    else:
+        os.kill(os.getpid(), number)

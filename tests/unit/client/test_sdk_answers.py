@@ -168,6 +168,8 @@ CALLS: dict[str, Call] = {
     "delete_notification": lambda c, w: c.delete_notification(w.made["create_notification"].id),
     "list_nodes": lambda c, _: c.list_nodes(),
     "get_scaling": lambda c, _: c.get_scaling(),
+    "get_clock": lambda c, _: c.get_clock(),
+    "confirm_clock": lambda c, _: c.confirm_clock(),
     "tune_node": lambda c, w: c.tune_node(w.made["list_nodes"].items[0].node, slots=3),
     "search_all": lambda c, _: c.search_all("shop"),
     "list_hosts": lambda c, _: c.list_hosts(held=False, limit=1),

@@ -134,9 +134,10 @@ async def test_the_state_of_the_run_goes_before(folder: DataFolder, state: str) 
 async def test_readiness_names_what_is_missing_and_since_when(folder: DataFolder) -> None:
     full = StoreFull("the store at db.internal:5432/x takes no writes: disk full")
     view = await Readiness(cluster(folder, error=full, until=NOW - 7, serving=(1, 2))).check()
-    store, workers, keeper, frontier = view.checks
+    store, clock, workers, keeper, frontier = view.checks
     assert view.missing == ["store", "workers", "keeper", "frontier"]
     assert store.detail == DISK_FULL
+    assert (clock.name, clock.ok) == ("clock", True)
     assert not workers.ok
     assert "since 1970-01-01T00:16:33.000Z (7 s); no request is leased until one does" in keeper.detail
     assert "1 of 2 shards ready" in frontier.detail

@@ -130,6 +130,7 @@ async def test_a_store_that_was_promoted_is_in_another_epoch(
     folder = tmp_path_factory.mktemp("promoted")
     with PostgresServer(folder, template=postgres_template) as server:
         url = server.create_database("one")
+        prepare(url)
         before = await _epoch_of(url)
         ((data,),) = server.execute("SHOW data_directory")
         server.stop()

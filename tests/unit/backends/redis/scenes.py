@@ -33,6 +33,10 @@ class HandClock(ManualClock):
         """Seconds since 1970 by the store."""
         return self.monotonic() + self._shift
 
+    def return_home(self, seconds: float) -> None:
+        """Set store time back."""
+        self._shift -= seconds
+
 
 class KeptShards(Shards):
     """Before every round the servers' clocks are put right and all that a keeper does is done."""

@@ -99,6 +99,21 @@ async def test_an_empty_server_is_not_armed(scene: Scene) -> None:
     assert len(await scene.take(worker, run)) == 1
 
 
+async def test_a_shard_that_forgot_everything_follows_store_time_back(scene: Scene) -> None:
+    """Rule 21: the store came home from a wrong time, and another leader fills the shard."""
+    run, worker = await by_hand(scene)
+    (old,) = await scene.take(worker, run)
+    scene.clock.return_home(300 * 86_400.0)
+    scene.keeper.epoch += 1
+    await scene.index.disarm(0, scene.keeper.epoch, forgets=True)
+    await scene.keeper.start(ago_s=0.0)
+    await scene.clock.advance(10.1)
+    await scene.keeper.renew()
+    (lease,) = await scene.take(worker, run)
+    assert lease.token > old.token
+    assert lease.deadline_at < scene.clock.store_now() + 3600.0
+
+
 async def test_a_restarted_server_is_not_armed_and_its_tokens_grow(own_server: RedisServer) -> None:
     """Index 2, frontier 3: although all its data is there."""
     scene = Scene(own_server.url)

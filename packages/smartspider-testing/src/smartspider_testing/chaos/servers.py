@@ -24,7 +24,9 @@ class ChaosServers:
         self._setup = setup
         self._open = ExitStack()
         self.database = DATABASE
-        self.postgres = PostgresServer(folder / "postgres", template=template)
+        self.postgres = PostgresServer(
+            folder / "postgres", template=template, clock_offset_s=setup.postgres_clock_s
+        )
         has_standby = setup.standby != "none"
         self._standby = PostgresServer(folder / "standby", follows=self.postgres) if has_standby else None
         self._redis = self._redis_of(setup)

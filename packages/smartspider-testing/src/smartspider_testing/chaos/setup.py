@@ -18,6 +18,8 @@ class ClusterSetup:
     redis_options: Mapping[str, str] = field(default_factory=dict)
     redis_clock_s: float | None = None
     """Initial offset of Redis's clock; None for the machine's own clock."""
+    postgres_clock_s: float | None = None
+    """Initial offset of PostgreSQL's clock; None for the machine's own clock."""
     workers: int = 3
     keepers: int = 1
     slots: int = 8

@@ -59,12 +59,14 @@ class ServerProcess:
         self._process = _starter(os.getpid()).submit(self._spawn).result()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        command = [*as_user(self._user), "--pdeathsig", "KILL", "--", *self._command]
+        # Set by `env`, as the user of the process: what is preloaded must not begin as another one.
+        own = ["env", *(f"{name}={value}" for name, value in self._environment.items())]
+        command = [*as_user(self._user), "--pdeathsig", "KILL", "--", *own, *self._command]
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 command,
                 cwd=self._folder,
-                env={**os.environ, "LC_ALL": "C", **self._environment},
+                env={**os.environ, "LC_ALL": "C"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

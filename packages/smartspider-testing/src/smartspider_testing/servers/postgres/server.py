@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from smartspider_testing.servers import process_stats, programs
 from smartspider_testing.servers.certificates import Certificate
+from smartspider_testing.servers.clock import FakeClock
 from smartspider_testing.servers.errors import NotPossibleHere, ServerFailed
 from smartspider_testing.servers.owner import Owner
 from smartspider_testing.servers.ports import free_port
@@ -40,7 +41,8 @@ class PostgresServer:
     as an
     unprivileged user; if that user cannot enter `folder`, its files are in the machine's temporary folder
     until
-    `close`. Servers with the same `template` (a path) share one initialisation.
+    `close`. Servers with the same `template` (a path) share one initialisation. With `clock_offset_s` its
+    wall clock is offset and can be changed while it runs.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class PostgresServer:
         template: Path | None = None,
         options: Mapping[str, str] | None = None,
         follows: PostgresServer | None = None,
+        clock_offset_s: float | None = None,
     ) -> None:
         self.port = port or free_port()
         self._template = template
@@ -67,8 +70,12 @@ class PostgresServer:
             )
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         program = str(programs.postgres_folder() / "postgres")
+        self._clock = None if clock_offset_s is None else FakeClock(self.folder, clock_offset_s)
         self._process = ServerProcess(
-            [program, "-D", str(self._data), *words], self.folder, user=self._owner.user
+            [program, "-D", str(self._data), *words],
+            self.folder,
+            user=self._owner.user,
+            environment=self._clock.environment() if self._clock else None,
         )
 
     def _home(self, folder: Path) -> Path:
@@ -141,6 +148,12 @@ class PostgresServer:
         """Change a setting of the running server."""
         self.execute(f"ALTER SYSTEM SET {name} = '{value}'", "SELECT pg_reload_conf()")
 
+    def set_clock(self, offset_s: float) -> None:
+        """Set the wall clock to `offset_s` from the true time."""
+        if self._clock is None:
+            raise ServerFailed("this server has the true clock: give clock_offset_s to begin with")
+        self._clock.set(offset_s)
+
     def use_tls(self, certificate: Certificate) -> None:
         """Accept TLS on new connections."""
         for name, file in (("ssl_cert_file", certificate.file), ("ssl_key_file", certificate.key)):
@@ -169,13 +182,15 @@ class PostgresServer:
             self._process.end(signal.SIGKILL)
             return
         self._process.freeze()  # so that it starts and signals no child meanwhile
-        family = process_stats.children(self.pid)
+        pid, family = self.pid, process_stats.children(self.pid)
         for child in family:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         self._process.end(signal.SIGKILL)
         wait_until_gone(family)
         self._release_memory()
+        if self._clock is not None:
+            self._clock.clean(pid)
 
     def _release_memory(self) -> None:
         """Remove the shared memory segment by which PostgreSQL detects a live predecessor; a kill leaves it
