@@ -129,7 +129,7 @@ def _damaged(connection: Connection, repair: bool) -> list[Finding]:  # noqa: AR
             break
         last = page[-1][0]
     if more:
-        findings.append(Finding(DAMAGED, f"{count(more, 'more damaged item')}", is_repaired=False))
+        findings.append(Finding(DAMAGED, count(more, "more damaged item"), is_repaired=False))
     return findings
 
 
