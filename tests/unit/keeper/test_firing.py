@@ -191,7 +191,7 @@ async def test_a_run_of_which_some_pages_failed_tries_those_again(harness: Harne
         assert await harness.states() == ["queued"]
         (firing,) = await history(harness)
         assert (firing.tries, firing.run_id) == (number, 1)
-        assert firing.reason.startswith(f"attempt {number + 1} of 3: 1 requests of run 1 failed")
+        assert firing.reason.startswith(f"attempt {number + 1} of 3: 1 request of run 1 failed")
         await harness.end_run(1, failed=1)
     await harness.pass_time(61.0)
     assert await retry_failed(harness.installation, epoch=harness.epoch) == 0
