@@ -11,11 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 from smartspider.core.errors import NotFound
-from smartspider.core.items.checksum import damaged_item, item_checksum
 from smartspider.core.items.filters import Condition
 from smartspider.core.runs.run import end_id, first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row
+from smartspider.store.results.damage import FoundRow, checked_row, damaged_item
 from smartspider.store.results.files import fill_files
 
 SQL = statements.load("results.sql", __package__)
@@ -25,10 +25,6 @@ BATCH_BYTES = 4_000_000
 """Size of a batch: this many rows or bytes are read in one transaction."""
 _AT_ONCE = 20
 """Rows that are read before their size is checked."""
-
-
-FoundRow = tuple[int, int, str]
-"""A row of the table: its id, that of its page, and its JSON."""
 
 
 class RowQuery(msgspec.Struct, frozen=True):
@@ -91,16 +87,6 @@ def read_batch(
     filled = fill_files(connection, run_id, [data for _, _, data in found])
     rows_found = [(item_id, url_id, data) for (item_id, url_id, _), data in zip(found, filled, strict=True)]
     return RowBatch(rows_found, is_last=is_last and len(found) < limit)
-
-
-def checked_row(item_id: int, url_id: int, data: str, checksum: int | None) -> FoundRow:
-    """Return a row that is as it was stored; raise `StoreUnavailable` if it is damaged."""
-    try:
-        if checksum is None or item_checksum(item_id, url_id, data.encode()) == checksum:
-            return item_id, url_id, data
-    except (TypeError, AttributeError):  # damage changes types as well
-        pass
-    raise damaged_item(item_id)
 
 
 def stored_item(connection: Connection, found: FoundRow) -> StoredItem:

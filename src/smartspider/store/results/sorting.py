@@ -14,6 +14,7 @@ from smartspider.core.items.filters import parse_path, row_filter, row_reader, s
 from smartspider.core.runs.run import run_of
 from smartspider.store.database import Connection, Database, row
 from smartspider.store.results import rows
+from smartspider.store.results.damage import checked_row
 from smartspider.store.results.files import fill_files
 from smartspider.store.results.rows import RowCounts, RowPage, RowQuery, StoredItem
 
@@ -111,7 +112,7 @@ def _page(connection: Connection, positions: list[SortPosition], limit: int) -> 
     for number, position in enumerate(positions[:limit], start=1):
         one = row(connection, rows.SQL.one, (position[2],))
         if one is not None:  # it may have been replaced by a later one
-            item_id, url_id, stored = rows.checked_row(*one)
+            item_id, url_id, stored = checked_row(*one)
             (data,) = fill_files(connection, run_of(item_id), [stored])
             found.append(rows.stored_item(connection, (item_id, url_id, data)))
             taken += len(found[-1].data)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from smartspider.core.items.checksum import damaged_item, item_checksum
+from smartspider.core.items.checksum import item_checksum
 from smartspider.core.plurals import count
 from smartspider.core.runs.run import RunState
 from smartspider.store import events, statements
 from smartspider.store.database import Connection, one, rows
 from smartspider.store.frontier_updates import QueueEntry
+from smartspider.store.results.damage import damaged_item
 from smartspider.store.runs.lifecycle import close_rest
 from smartspider.store.runs.tuning import decode
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.frontier.verdict import UrlState
-from smartspider.core.items.checksum import damaged_item
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import FINISHED, Run, RunState, end_id, first_id
@@ -18,8 +17,9 @@ from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store.database import Connection, Database, rows
 from smartspider.store.hosts import gates
 from smartspider.store.nodes import leadership
+from smartspider.store.results.damage import checked_row, damaged_item
 from smartspider.store.results.files import FileTotals, file_totals, fill_files
-from smartspider.store.results.rows import StoredItem, checked_row
+from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import reopen_failed as retries
 from smartspider.store.runs import tuning as settings
