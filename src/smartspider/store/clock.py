@@ -15,7 +15,7 @@ SUBJECT = "clock"
 
 
 class ClockRow(msgspec.Struct, frozen=True):
-    """How store time is computed, in the order of the statement."""
+    """The row from which store time is computed, in the order of the statement."""
 
     shift_s: float
     """By how much store time is ahead of the clock that it is computed from: the monotonic clock of the
@@ -24,13 +24,13 @@ class ClockRow(msgspec.Struct, frozen=True):
     boot: str
     """The start of the machine for which the shift holds."""
     slept_s: float
-    """How long the machine had slept when store time followed the wall clock last."""
+    """The time that the machine had slept when store time followed the wall clock last."""
     ahead_s: float | None
     since: float | None
     steps: int
-    """How often store time followed a clock that had jumped, or began to doubt one."""
+    """Counts decisions: to follow a clock that had jumped, or to doubt one."""
     returns: int
-    """How often it went back for that."""
+    """Counts steps back."""
 
     @property
     def doubt(self) -> ClockDoubt | None:
