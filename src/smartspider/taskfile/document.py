@@ -15,6 +15,9 @@ from smartspider.taskfile.problems import format_path, format_value, task_invali
 
 _MAX_DEPTH = 100
 _MAX_VALUES = 1_000_000
+_MAX_EXPANDED = 100_000
+"""Values of a YAML document with aliases."""
+_TOO_LARGE = "the document is nested too deeply or too large"
 _TEXTS_PER_VALUE = 8
 """Texts in a list that count as one value."""
 
@@ -81,7 +84,7 @@ def _read_json(text: str, name: str) -> object:
 
 def _read_yaml(text: str, name: str) -> object:
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader that also refuses duplicate keys
+        return _constructed(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -98,6 +101,42 @@ def _read_yaml(text: str, name: str) -> object:
     except ValueError as error:
         # PyYAML raises these itself: a date like 2024-13-45, a number with too many digits.
         raise task_invalid([Problem("", f"a value cannot be read: {error}", "put it in quotes")]) from error
+
+
+def _constructed(text: str) -> object:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is not None and _expanded_size(node) > _MAX_EXPANDED:
+            raise task_invalid([Problem("", _TOO_LARGE, "aliases and merge keys repeat what they name")])
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _expanded_size(root: yaml.Node) -> int:
+    """Return the number of values with every alias replaced by what it names, before any of them is made. A
+    document without aliases counts as empty: its size is that of its text.
+    """
+    sizes: dict[int, int] = {}
+    distinct = 0
+    stack: list[tuple[yaml.Node, bool]] = [(root, False)]
+    while stack:
+        node, is_read = stack.pop()
+        inner = list(_inner_nodes(node))
+        if is_read:
+            sizes[id(node)] = min(1 + sum(sizes[id(each)] for each in inner), _MAX_VALUES)
+        elif id(node) not in sizes:
+            distinct += 1
+            sizes[id(node)] = _MAX_VALUES  # until it is read: an alias to what contains it has no end
+            stack += [(node, True), *((each, False) for each in inner)]
+    expanded = sizes[id(root)]
+    return expanded if expanded > distinct else 0
+
+
+def _inner_nodes(node: yaml.Node) -> Iterator[yaml.Node]:
+    for value in node.value if isinstance(node, yaml.CollectionNode) else ():
+        yield from value if isinstance(value, tuple) else (value,)
 
 
 def _syntax_error(name: str, line: int, column: int, reason: str, hint: str) -> TaskInvalid:
@@ -141,7 +180,7 @@ def _not_plain(document: object) -> Iterator[Problem]:
         path, value = stack.pop()
         count += 1
         if len(path) > _MAX_DEPTH or count > _MAX_VALUES:
-            yield Problem("", "the document is nested too deeply or too large")
+            yield Problem("", _TOO_LARGE)
             return
         if isinstance(value, dict):
             yield from _bad_keys(path, value)

@@ -13,6 +13,12 @@ from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.taskfile.load import load_task, parse_task, read_document
 
 
+MERGED = "a0: &a0 {x: 1, y: 2}\n" + "".join(
+    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 9)
+)
+"""Merge keys that stand for a hundred million values."""
+
+
 def refusal(text: str, name: str) -> TaskInvalid:
     with pytest.raises(TaskInvalid) as caught:
         read_document(text, name)
@@ -134,6 +140,7 @@ def test_a_yaml_merge_may_be_overridden() -> None:
         ('{"\\ud800": 1}', "t.json", "", "a lone surrogate"),
         ("1" * 5000, "t.json", "", "too many digits"),
         ("a: &a [*a]", "t.yaml", "", "nested too deeply or too large"),
+        (MERGED, "t.yaml", "", "nested too deeply or too large"),
         ("[" * 100_000, "t.json", "", "nested too deeply"),
         ("[" * 5000, "t.yaml", "", "nested too deeply"),
         ("[" * 200 + "]" * 200, "t.json", "", "nested too deeply"),
