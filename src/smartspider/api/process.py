@@ -9,6 +9,8 @@ import socket
 import sys
 from pathlib import Path
 
+import msgspec
+
 from smartspider.api.app import create_app
 from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
@@ -18,6 +20,7 @@ from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.operations.services import Services
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.wiring import fault_injection
+from smartspider.wiring.offload.process_offload import ProcessOffload
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
 
@@ -37,6 +40,8 @@ async def serve(data: Path, listener: socket.socket, *, with_parent: bool) -> No
 
 
 async def _serve(installation: Installation, listener: socket.socket, *, with_parent: bool) -> None:
+    offload = ProcessOffload()
+    installation = msgspec.structs.replace(installation, offload=offload)
     services, settings = Services(installation, accepts_admin_token=True), installation.settings
     app = create_app(services)
     server: ApiServer = build_server(
@@ -60,6 +65,7 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
                 await server.serve(sockets=[listener])
     finally:
         await services.close()
+        await offload.close()
 
 
 def main() -> int:

@@ -18,11 +18,13 @@ from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack, StoredUrls
 from smartspider.installation.keys import Keys, open_keys
 from smartspider.installation.settings import Settings
+from smartspider.installation.thread_offload import ThreadOffload
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.frontier import Demand, Frontier, FrontierReplay
 from smartspider.interfaces.frontier_index import LAPSE_S, Index, RefusalCounts
 from smartspider.interfaces.leadership import Leadership
 from smartspider.interfaces.ledger import Ledger
+from smartspider.interfaces.offload import Offload
 from smartspider.interfaces.open_rows import OpenRows
 from smartspider.interfaces.secret_source import SecretSource
 from smartspider.interfaces.store_clock import StoreClock
@@ -117,6 +119,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Set if the frontier is a separate server."""
     end_stopped_clients: Callable[[], Awaitable[int]] | None = None
     """End the sessions of processes that stopped while they sent statements; set if the store is a server."""
+    offload: Offload = ThreadOffload()
+    """Runs work on what users sent; a server has processes for it."""
     check_frontier: CheckFrontier | None = None
     """Find, and on request repair, inconsistencies of a remote frontier."""
 

@@ -67,7 +67,7 @@ class ExplainOperations(Operations):
         from smartspider.services.explain import explain_url
 
         run = None if run_id is None else parse_id(run_id, "run")
-        return await explain_url(self.installation, url, run)
+        return await explain_url(self.installation, url, run, self.principal.name)
 
     @operation(
         "POST",

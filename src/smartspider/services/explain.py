@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -12,8 +14,9 @@ from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
+from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import fingerprint, request_identity
-from smartspider.core.requests.scope import url_refusal
+from smartspider.core.requests.scope import TrapGuards, UrlScope, url_refusal
 from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, origin_of
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
@@ -54,15 +57,18 @@ class ExplainedUrl(msgspec.Struct, frozen=True):
         return fingerprint(self.canonical)
 
 
-async def explain_url(installation: Installation, url: str, run_id: int | None) -> ExplanationView:
+async def explain_url(
+    installation: Installation, url: str, run_id: int | None, holder: str = ""
+) -> ExplanationView:
     """Explain a URL in the given run or the newest one."""
     run = await find_run(installation, run_id)
-    plan = run_plan(run)
-    robots = await _robots(installation, url, is_obeyed=plan.politeness.obey_robots)
-    return await explain(installation.diagnostics, run, plan, url, robots)
+    plan = await installation.offload.run(run_plan, run, holder=holder)
+    robots = await _robots(installation, url, is_obeyed=plan.politeness.obey_robots, holder=holder)
+    refuse = partial(installation.offload.run, url_refusal, holder=holder)
+    return await explain(installation.diagnostics, run, plan, url, robots, refuse=refuse)
 
 
-async def _robots(installation: Installation, url: str, *, is_obeyed: bool) -> RobotsView:
+async def _robots(installation: Installation, url: str, *, is_obeyed: bool, holder: str) -> RobotsView:
     """Return what the stored robots.txt says about a URL."""
     normal = normal_url(url)
     answer = await installation.store.get_robots(origin_of(normal)) if normal else None
@@ -71,13 +77,31 @@ async def _robots(installation: Installation, url: str, *, is_obeyed: bool) -> R
     fetched_at = format_time(answer.fetched_at)
     if answer.body is None:  # without a robots.txt everything is allowed
         return RobotsView(is_obeyed, is_allowed=True, line=None, status=answer.status, fetched_at=fetched_at)
-    file = RobotsFile(answer.body)
-    line = file.deciding_line(normal)
-    return RobotsView(is_obeyed, file.allows(normal), line, answer.status, fetched_at)
+    is_allowed, line = await installation.offload.run(_robots_decision, answer.body, normal, holder=holder)
+    return RobotsView(is_obeyed, is_allowed, line, answer.status, fetched_at)
+
+
+def _robots_decision(body: bytes, url: str) -> tuple[bool, str | None]:
+    file = RobotsFile(body)
+    return file.allows(url), file.deciding_line(url)
+
+
+Refuse = Callable[[UrlScope, TrapGuards, str, str], Awaitable[Refusal | None]]
+"""Returns why a URL must not become a request. The patterns of a task decide it, which may take a while."""
+
+
+async def _refuse_here(scope: UrlScope, traps: TrapGuards, url: str, canonical: str) -> Refusal | None:
+    return url_refusal(scope, traps, url, canonical)
 
 
 async def explain(
-    diagnostics: Diagnostics, run: Run, plan: Plan, url: str, robots: RobotsView = NO_ROBOTS
+    diagnostics: Diagnostics,
+    run: Run,
+    plan: Plan,
+    url: str,
+    robots: RobotsView = NO_ROBOTS,
+    *,
+    refuse: Refuse = _refuse_here,
 ) -> ExplanationView:
     """Explain a URL in a run. `robots` is what robots.txt says about it."""
     target = _parse_url(url, plan)
@@ -86,7 +110,8 @@ async def explain(
     if not any(request.is_entry for request in found):
         host = host_of(target.normal)
         visited = [host] if await diagnostics.has_visited(run.id, host) else []
-        refusal = url_refusal(plan.scope.with_hosts(visited), plan.traps, target.normal, target.canonical)
+        scope_now = plan.scope.with_hosts(visited)
+        refusal = await refuse(scope_now, plan.traps, target.normal, target.canonical)
         scope = ScopeView(refusal is None, refusal.detail if refusal else "inside the scope of the task")
     request = found[0] if found else None
     left_out = None if found else await _left_out(diagnostics, run, target)

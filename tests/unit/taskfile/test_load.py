@@ -12,7 +12,6 @@ import yaml
 from smartspider.core.errors import NotFound, TaskInvalid
 from smartspider.taskfile.load import load_task, parse_task, read_document
 
-
 MERGED = "a0: &a0 {x: 1, y: 2}\n" + "".join(
     f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 9)
 )

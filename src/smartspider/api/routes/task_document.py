@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
+from smartspider.api.middleware.authentication import PRINCIPAL
 from smartspider.api.responses import REF
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.services.tasks.checks import TaskDocument
@@ -51,6 +52,10 @@ TASK_BODY: dict[str, Any] = {
 """Describes the body in the OpenAPI document."""
 
 
+SMALL_JSON = 16_384
+"""Characters of JSON that are read at once."""
+
+
 async def _document(request: Request) -> object:
     from smartspider.taskfile.document import read_document
 
@@ -64,12 +69,19 @@ async def _document(request: Request) -> object:
     except UnicodeDecodeError as error:
         problem = Problem("", f"byte {error.start} is not UTF-8", "send the task as UTF-8")
         raise TaskInvalid("the body is not UTF-8", (problem,), hint=problem.hint) from error
+    run = partial(request.app.state.services.installation.offload.run, holder=_holder(request))
     if is_json or (kind in UNSPECIFIED and text.lstrip().startswith(("{", "["))):
-        return read_document(text, "body.json")
+        if len(text) <= SMALL_JSON:
+            return read_document(text, "body.json")
+        return await run(read_document, text, "body.json")
     if len(body) > MAX_YAML_BYTES:
         problem = Problem("", f"YAML of {len(body)} bytes is too large", "send it as JSON")
         raise TaskInvalid(f"the body is larger than {MAX_YAML_BYTES} bytes", (problem,), hint=problem.hint)
-    return await asyncio.to_thread(read_document, text, "body.yaml")
+    return await run(read_document, text, "body.yaml")
+
+
+def _holder(request: Request) -> str:
+    return str(request.scope["state"][PRINCIPAL].name)
 
 
 async def _sent(request: Request) -> TaskDocument:

@@ -94,7 +94,8 @@ async def _with_reason(installation: Installation, view: RunStatusT) -> RunStatu
 
 async def get_begun(installation: Installation, run: Run) -> Begun:
     """Return the view of a started run; its reason names what blocks it, if that is known in time."""
-    view = views.begun_view(run)
+    warnings = await installation.offload.run(views.spec_warnings, run.spec)
+    view = views.begun_view(run, warnings)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(BLOCKER_TIMEOUT_S):
             view = await _with_reason(installation, view)

@@ -41,7 +41,7 @@ async def start_run(
     if task.is_deleted:
         raise NotFound(f"the task {task.name!r} is deleted", hint="create it again")
     version = await installation.tasks.version(task.id, options.version or task.version)
-    plan = runnable_plan(version, installation.policy)
+    plan = await installation.offload.run(runnable_plan, version, installation.policy, holder=principal.name)
     if plan.downloads:
         installation.require_files_path()
     run = await installation.store.create_run(
@@ -59,7 +59,7 @@ async def start_run(
 async def newest_plan(installation: Installation, task: TaskRecord) -> Plan:
     """Return the plan of the newest version of a task; raise if it cannot run here."""
     version = await installation.tasks.version(task.id, task.version)
-    return runnable_plan(version, installation.policy)
+    return await installation.offload.run(runnable_plan, version, installation.policy)
 
 
 def runnable_plan(version: TaskVersion, policy: AddressPolicy) -> Plan:

@@ -23,7 +23,7 @@ from smartspider.store.runs.listing import FailedRequest, UrlRow
 from smartspider.store.runs.records import HostReceipt
 from smartspider.views.left_out import LeftOutExample, LeftOutView, LostPage
 from smartspider.views.preview import StepView
-from smartspider.views.problem import wrongs
+from smartspider.views.problem import Wrong, wrongs
 from smartspider.views.runs import (
     Begun,
     FailureView,
@@ -197,12 +197,16 @@ def started_view(run: Run) -> Started:
     return Started(str(run.id), str(run.task_id), run.state, run.reason)
 
 
-def begun_view(run: Run) -> Begun:
-    """Return the view of a started run, with warnings about its task."""
+def spec_warnings(spec: bytes) -> list[Wrong]:
+    """Return the warnings about a task for its owner."""
     from smartspider.taskfile.checks import find_cautions  # as above
     from smartspider.taskfile.load import parse_spec
 
-    warnings = wrongs(find_cautions(parse_spec(run.spec)))
+    return wrongs(find_cautions(parse_spec(spec)))
+
+
+def begun_view(run: Run, warnings: list[Wrong]) -> Begun:
+    """Return the view of a started run, with warnings about its task."""
     return Begun(str(run.id), str(run.task_id), run.state, run.reason, warnings)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
+from smartspider.interfaces.offload import Offload
 from smartspider.services.plans import compile_plan
 from smartspider.taskfile.checks import find_cautions, find_missing
 from smartspider.taskfile.compile import compile_task
@@ -42,9 +42,13 @@ def check_task(task: Task, *, is_local: bool = False) -> CheckedTask:
     return CheckedTask(TaskSpec(plan.name, plan.spec, plan.spec_hash), [], find_cautions(task))
 
 
-async def check_document(document: object) -> CheckedTask:
-    """Parse and check a document in a thread: a large task takes a while."""
-    return await asyncio.to_thread(lambda: check_task(parse_task(document)))
+async def check_document(offload: Offload, document: object, holder: str = "") -> CheckedTask:
+    """Parse and check a document; a large task takes a while."""
+    return await offload.run(_check, document, holder=holder)
+
+
+def _check(document: object) -> CheckedTask:
+    return check_task(parse_task(document))
 
 
 def problems_of(error: TaskInvalid) -> list[Problem]:

@@ -17,7 +17,7 @@ from smartspider.extract.sources.content.main_content import find_main
 from smartspider.extract.sources.content.markdown import to_markdown
 
 _LARGEST = 5_000_000
-_MOST_TAGS = 50_000
+_MOST_TAGS = 20_000
 """Above this, extraction would take seconds, and everything but navigation is used."""
 _CONTAINER_TAGS = frozenset({"body", "pre", "div", "section", "blockquote"})
 _BLOCK_TAGS = frozenset(
