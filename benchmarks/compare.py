@@ -113,9 +113,9 @@ def contenders(peer_python: Path) -> list[Contender]:
 
 
 @contextmanager
-def site_running(pages: int, core: int) -> Iterator[str]:
+def site_running(pages: int, core: int, hosts: int = 1) -> Iterator[str]:
     """Run the server on its core and yield its base URL."""
-    command = [sys.executable, str(HERE / "bench_site.py"), "--pages", str(pages)]
+    command = [sys.executable, str(HERE / "bench_site.py"), "--pages", str(pages), "--hosts", str(hosts)]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

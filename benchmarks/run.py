@@ -65,6 +65,7 @@ def jobs(pages: int, rounds: int) -> dict[str, Callable[[], str]]:
         "lists": lambda: said_by("lists.py"),
         "scale": lambda: dated(said_by("backends/cluster.py", "--only", "scale")),
         "idle": lambda: dated(said_by("backends/cluster.py", "--only", "idle")),
+        "paced": lambda: dated(said_by("paced.py")),
         "gates": lambda: dated(said_by("gates.py")),
         "completion": lambda: dated(said_by("completion.py")),
         "redis": lambda: dated(said_by("redis_frontier.py")),

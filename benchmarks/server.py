@@ -78,7 +78,9 @@ def staff_of(parent: int) -> dict[str, int]:
     return found
 
 
-async def start(folder: Path, workers: int = 1) -> tuple[asyncio.subprocess.Process, Server]:
+async def start(
+    folder: Path, workers: int = 1, allowed: str = "127.0.0.1"
+) -> tuple[asyncio.subprocess.Process, Server]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "smartspider", "up", "--port", "0", "--workers", str(workers), "--json"),
         *("--data", str(folder / "data")),
@@ -86,7 +88,7 @@ async def start(folder: Path, workers: int = 1) -> tuple[asyncio.subprocess.Proc
         env={
             **os.environ,
             "SMARTSPIDER_ADMIN_TOKEN": TOKEN,
-            "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1",
+            "SMARTSPIDER_ALLOW_PRIVATE": allowed,
             "SMARTSPIDER_RATE_LIMIT": "100000",
         },
     )

@@ -18,7 +18,7 @@ from smartspider.core.runs.run import LIMIT, Run
 from smartspider.engine.context import WorkerContext
 from smartspider.engine.heartbeat import HealthMeter
 from smartspider.engine.link_filter import LinkFilter
-from smartspider.engine.pacing import NEVER, HostOpenings
+from smartspider.engine.pacing import AT_ONCE, NEVER, HostOpenings
 from smartspider.engine.processor import Processed, Processor
 
 
@@ -30,7 +30,7 @@ class LeasedRequest(msgspec.Struct, frozen=True):
     task: asyncio.Task[None]
 
 
-class FinishedRequest(msgspec.Struct, frozen=True):
+class FinishedRequest(msgspec.Struct):
     """A request that waits to be settled, and when it may first lead to another one."""
 
     processed: Processed
@@ -107,6 +107,12 @@ class InFlight:
         needed_at = self._openings.needed_at(processed.settlement)
         self._done.append(FinishedRequest(processed, self._context.clock.monotonic(), needed_at))
         self._on_finished()
+
+    def postpone_needs(self) -> None:
+        """Take windows into account that were granted after requests had finished: their hosts open later."""
+        for finished in self._done:
+            if finished.needed_at > AT_ONCE:
+                finished.needed_at = self._openings.needed_at(finished.processed.settlement)
 
     async def settle(self) -> None:
         """Commit finished requests. Only then are their links remembered and their leases ended."""

@@ -36,6 +36,8 @@ class HostOpenings:
         Failures and observations about the host are needed at once.
         """
         verdict, opens_at = settlement.verdict, self._opens_at
+        if not opens_at:
+            return AT_ONCE
         needed_at = opens_at.get(settlement.lease.request.host, AT_ONCE)
         if needed_at == AT_ONCE or settlement.news or not isinstance(verdict, Close):
             return AT_ONCE

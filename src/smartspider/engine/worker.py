@@ -238,6 +238,7 @@ class Worker:
         batch = await lease(worker_id, want, runs, own, self._capabilities, ahead_s=ahead_s)
         reach("lease.committed")
         await self._start_all(batch.leases)
+        self._in_flight.postpone_needs()
         if batch.next_at is None:
             return None
         return self._clock.monotonic() + max(batch.next_at - batch.now, 0.001)

@@ -125,6 +125,7 @@ local function next_lane_at(x, batch, run, soonest)
     if batch.horizon > 0 and opens_at > x.now + LEAD_S then opens_at = opens_at - LEAD_S end
     if soonest and opens_at >= soonest then break end
     local grace = i < 2 * looks - 1 and Placement.grace(x, batch, lanes[i]) or 0 -- the next one may be its own
+    if grace > 0 then opens_at = math.max(opens_at, x.now + batch.horizon) end -- its owner leases it ahead
     soonest = math.min(soonest or math.huge, opens_at + grace)
   end
   return soonest
@@ -171,9 +172,9 @@ function Sharing.lease(x, argv)
   return head
 end
 
--- Worker, its capabilities, how far ahead windows may begin, then runs. Returns what it may find here, without leasing: what it holds, whether that is
--- a suspect, then per run: slots of hosts that seem open, room under its concurrency, in flight here, whether a
--- suspect is due.
+-- Worker, its capabilities, how far ahead windows may begin, then runs. Returns what it may find here, without leasing:
+-- what it holds, whether that is a suspect, then per run: slots of hosts that seem open, room under its concurrency, in
+-- flight here, whether a suspect is due.
 function Sharing.ready(x, argv)
   local worker, capabilities, ahead, answer = argv[1], argv[2], tonumber(argv[3]), {}
   push(answer, redis.call('ZCARD', Key.worker(x, worker)), redis.call('HEXISTS', Key.lone(x), worker))
