@@ -102,11 +102,11 @@ def test_without_a_terminal_and_without_yes_nothing_is_crawled(workshop: Worksho
     assert workshop.files() == []
 
 
-def answer(workshop: Workshop, url: str, text: str) -> tuple[int, str]:
-    """Answer the question of `crawl URL -o rows.jsonl` on a terminal; return the exit code and the screen."""
+def answer(workshop: Workshop, text: str, *command: str) -> tuple[int, str]:
+    """Answer the question of a command on a terminal; return the exit code and the screen."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "smartspider", "crawl", url, "-o", "rows.jsonl"],
+        [sys.executable, "-m", "smartspider", *command],
         cwd=workshop.folder,
         env={"LANG": "C.UTF-8", "TERM": "dumb", "HOME": str(workshop.folder)},
         stdin=theirs,
@@ -130,12 +130,16 @@ def answer(workshop: Workshop, url: str, text: str) -> tuple[int, str]:
 
 
 def test_on_a_terminal_it_asks(workshop: Workshop, site: Site) -> None:
-    code, screen = answer(workshop, site.url("/"), "n\n")
+    crawl = ("crawl", site.url("/"), "-o", "rows.jsonl")
+    code, screen = answer(workshop, "n\n", *crawl)
     assert (code, "cancelled" in screen) == (4, True), screen
     assert not (workshop.folder / "rows.jsonl").exists()
-    code, screen = answer(workshop, site.url("/"), "y\n")
+    code, screen = answer(workshop, "y\n", *crawl)
     assert code == 0, screen
     assert names(workshop) == WORDS
+    code, screen = answer(workshop, "n\n", "run", "delete", "1")
+    assert (code, "10 rows" in screen) == (4, True), screen
+    assert workshop.run("run", "delete", "1").expect(0).err == "run 1 is deleted\n"
 
 
 def test_the_task_can_be_saved_and_crawled_again(workshop: Workshop, site: Site) -> None:

@@ -131,6 +131,12 @@ def test_a_json_api_page_by_page(workshop: Workshop, site: str) -> None:
     assert in_order(rows) == in_order(QUOTES)
 
 
+def sent_form(selector: str, to: str, url: str, form: str) -> dict[str, Any]:
+    """Return the rule that sends a form for each match."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    return {"selector": selector, "to": to, "request": {"url": url, "headers": headers, "body": form}}
+
+
 def test_a_login_with_its_csrf_token_and_then_all_pages(workshop: Workshop, site: str) -> None:
     quotes = {"selectors": {**LIST, "fields": {**LIST["fields"], "link": ".goodreads::attr(href)"}}}
     rows = crawl(
@@ -139,16 +145,12 @@ def test_a_login_with_its_csrf_token_and_then_all_pages(workshop: Workshop, site
         emit=False,
         selectors={"items": "form", "fields": {"token": "input[name=csrf_token]::attr(value)"}},
         follow=[
-            {
-                "selector": "input[name=csrf_token]::attr(value)",
-                "to": "quotes",
-                "request": {
-                    "url": f"{site}login",
-                    "method": "POST",
-                    "headers": {"Content-Type": "application/x-www-form-urlencoded"},
-                    "body": "csrf_token={token}&username=ann&password=open+%26+sesame",
-                },
-            }
+            sent_form(
+                "input[name=csrf_token]::attr(value)",
+                "quotes",
+                f"{site}login",
+                "csrf_token={token}&username=ann&password=open+%26+sesame",
+            )
         ],
         pages={"quotes": {**quotes, "pagination": NEXT}},
     )
@@ -157,7 +159,6 @@ def test_a_login_with_its_csrf_token_and_then_all_pages(workshop: Workshop, site
 
 
 def test_a_form_with_a_view_state_asked_for_every_author_and_tag(workshop: Workshop, site: str) -> None:
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
     state = "__VIEWSTATE={state}"
     rows = crawl(
         workshop,
@@ -165,15 +166,12 @@ def test_a_form_with_a_view_state_asked_for_every_author_and_tag(workshop: Works
         emit=False,
         selectors={"items": "#filterform", "fields": {"state": "#__VIEWSTATE::attr(value)"}},
         follow=[
-            {
-                "selector": "#author option:not([selected])::attr(value)",
-                "to": "tags",
-                "request": {
-                    "url": f"{site}filter.aspx",
-                    "headers": form,
-                    "body": f"author={{value}}&tag=----------&{state}",
-                },
-            }
+            sent_form(
+                "#author option:not([selected])::attr(value)",
+                "tags",
+                f"{site}filter.aspx",
+                f"author={{value}}&tag=----------&{state}",
+            )
         ],
         pages={
             "tags": {
@@ -186,15 +184,12 @@ def test_a_form_with_a_view_state_asked_for_every_author_and_tag(workshop: Works
                     },
                 },
                 "follow": [
-                    {
-                        "selector": "#tag option:not([value^='-'])::attr(value)",
-                        "to": "quotes",
-                        "request": {
-                            "url": f"{site}filter.aspx",
-                            "headers": form,
-                            "body": f"author={{author}}&tag={{value}}&submit_button=Search&{state}",
-                        },
-                    }
+                    sent_form(
+                        "#tag option:not([value^='-'])::attr(value)",
+                        "quotes",
+                        f"{site}filter.aspx",
+                        f"author={{author}}&tag={{value}}&submit_button=Search&{state}",
+                    )
                 ],
             },
             "quotes": {

@@ -26,7 +26,8 @@ TIMEOUT_S = 60.0
 SUMMARY_KEYS = [
     *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
     *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
-    *("missing_entries", "missing_entry_count", "empty_fields", "files"),
+    *("missing_entries", "missing_entry_count", "empty_fields", "lost_next_pages"),
+    *("lost_next_page_count", "missing_files", "missing_file_count", "files"),
 ]
 """The keys that `--json` prints after a crawl."""
 
