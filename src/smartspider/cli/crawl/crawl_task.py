@@ -184,7 +184,9 @@ def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
         return []
     files = [path for path in options.outputs if keeps_file(path, run, options)]
     kept, absent = ([str(path) for path in files if path.exists() is there] for there in (True, False))
-    why = "the run failed without rows" if run.state == "failed" else "the run has no rows; delete it first"
+    why = "the run failed without rows"
+    if run.state == "completed":
+        why = "the run has no rows; delete the file to get an empty one"
     notes = [f"{join_names(kept)} was not overwritten: {why}"] if kept else []
     notes += [f"{join_names(absent)} was not written: {why}"] if absent else []
     if run.counters.rejected:
