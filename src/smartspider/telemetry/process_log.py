@@ -20,6 +20,7 @@ import structlog
 
 from smartspider.core.errors import SmartSpiderError
 from smartspider.core.logs import LEVELS, LogLine
+from smartspider.core.redaction.masking import mask_view
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.store.logs.store import LogStore
 from smartspider.telemetry import log_files as files
@@ -105,7 +106,7 @@ class LogLineHandler(logging.Handler):
         if record.exc_info and record.exc_info[1] is not None:
             error = error or _kind(record.exc_info[1])
             fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))[-LONGEST_TRACE:]
-        return LogLine(
+        line = LogLine(
             record.created or time.time(),
             _level(record.levelno),
             event,
@@ -118,6 +119,7 @@ class LogLineHandler(logging.Handler):
             error=self._redacted(error),
             fields=self._redactor.fields(fields),
         )
+        return mask_view(line)  # the secrets of tasks are not known here
 
     def _redacted(self, value: object) -> str | None:
         return None if value is None else self._redactor.text(str(value))

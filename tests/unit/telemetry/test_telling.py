@@ -23,7 +23,7 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.store.logs.terms import LogFilter
 from smartspider.telemetry import buffer as buffers
 from smartspider.telemetry.buffer import LogBuffer
-from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
+from smartspider.telemetry.process_log import LogLineHandler, ProcessLogDestinations, process_log
 from smartspider.telemetry.subscribers import LogDestinations, line_of, worker_subscribers
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
@@ -287,3 +287,14 @@ async def test_a_record_that_cannot_be_told_disturbs_nobody(
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 3
     assert json.loads(out[-1])["text"] == "fine"
+
+
+def test_a_process_that_knows_no_task_tells_only_harmless_parameters() -> None:
+    told: list[LogLine] = []
+    handler = LogLineHandler("keeper", Redactor(), [told.append])
+    values = {"event": "run.ended", "url": "http://h.example/?code=abcdef&page=2", "note": ["/?sv=2024-word"]}
+    record = logging.makeLogRecord({"msg": values, "levelno": logging.INFO})
+    handler.emit(record)
+    (line,) = told
+    assert line.url == "http://h.example/?code=[redacted]&page=2"
+    assert line.fields == {"note": ["/?sv=[redacted]"]}
