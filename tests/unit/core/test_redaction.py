@@ -224,3 +224,12 @@ def test_parameters_of_a_task_are_redacted_behind_their_name() -> None:
     assert redactor.text(text) == shown
     redactor.add_parameter("hdnts", "exp1731abcdEFGH2345xyz7890")
     assert redactor.text("it says exp1731abcdEFGH2345xyz7890") == "it says [redacted]"
+
+
+def test_a_part_of_a_long_secret_is_redacted_wherever_it_is_cut() -> None:
+    secret = "".join(chr(0x4E00 + number) for number in range(100))
+    redactor = Redactor([secret])
+    for start, end in ((0, 99), (1, 100), (20, 80), (0, 100)):
+        redacted = redactor.text(f"a {secret[start:end]} b \ud800")
+        assert REDACTED in redacted
+        assert secret[30:40] not in redacted

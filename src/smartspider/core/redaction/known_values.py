@@ -75,6 +75,7 @@ class ValueIndex:
         self._pieces: dict[bytes, int] = {}
         """Each piece with the length of its visible prefix."""
         self._words: dict[_WordSize, _Words] = {}
+        """Replaced when it changes: other threads may search meanwhile."""
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -94,7 +95,7 @@ class ValueIndex:
     def _index(self, piece: bytes) -> None:
         size = next(size for size in _SIZES if len(piece) >= size.min_bytes)
         if size not in self._words:
-            self._words[size] = _Words(size)
+            self._words = {**self._words, size: _Words(size)}
         self._words[size].add(piece)
 
     def spans(self, data: bytes) -> list[Span]:

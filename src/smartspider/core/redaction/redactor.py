@@ -167,7 +167,8 @@ class Redactor:
         spans = [*self._pinned.spans(data), *self._recent.spans(data)]
         if not spans:
             return text
-        return replace_spans(data, spans, REDACTED.encode()).decode("utf-8", "surrogatepass")
+        # A piece of a long value may begin or end within a character.
+        return replace_spans(data, spans, REDACTED.encode()).decode("utf-8", "replace")
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return any value with secrets redacted; the value of a secret key is replaced as a whole."""
