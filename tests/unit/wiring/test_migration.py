@@ -273,7 +273,7 @@ async def test_who_waits_waits_as_long_by_the_other_clock(order: MigrationReques
             "somebody", "test.done", "test", {}
         )  # the folder's clock follows the wall's
         now = opened.leadership.now()
-    execute(order.folder, "UPDATE meta SET value = value + 3600 WHERE name = 'shift'")
+    execute(order.folder, "UPDATE clock SET shift_s = shift_s + 3600")
     execute(order.folder, "UPDATE host SET held_until = ? WHERE id = 1", (now + 3600 + 100,))
     execute(order.folder, "UPDATE later SET due_at = ?", (now + 3600 + 50,))
     await migration.migrate(order, quiet)

@@ -96,6 +96,7 @@ class PostgresDatabase:
         self._known_hosts: dict[str, int] = {}
         self._reads: list[pipelined_reads.PipelinedRead] = []
         self._trips: set[asyncio.Task[None]] = set()
+        self._is_closed = False
         self._slots = asyncio.Semaphore(size)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
         # The driver warns of consequences of an error beside the error itself, which is raised.
@@ -156,7 +157,7 @@ class PostgresDatabase:
         self.times.learn(server_time((asked_at + self.clock.monotonic()) / 2, found))
 
     def _follow_clock_in_turn(self) -> None:
-        if self.times.take_turn():
+        if self.times.take_turn() and not self._is_closed:
             self._begin_trip(self._try_to_follow())
 
     async def _try_to_follow(self) -> None:
@@ -276,6 +277,9 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close all connections."""
+        self._is_closed = True
+        for trip in self._trips:
+            trip.cancel()
         for connection in self._free:
             connection.close()
         self._free.clear()

@@ -48,7 +48,7 @@ class StoreTime:
         self._shift = clock.now() - clock.monotonic()
         self._steps = -1
         """The steps of store time that this process knows of; -1 before it asked the server."""
-        self._next_at = 0.0
+        self._next_at = clock.monotonic() + FOLLOW_S
         self._apart_since: float | None = None
 
     def now(self) -> float:
@@ -81,6 +81,7 @@ class StoreTime:
 
     def learn(self, found: ServerTime) -> None:
         """Follow the store: always a step, and otherwise forward by a little."""
+        self._next_at = self._clock.monotonic() + FOLLOW_S
         apart_s = found.shift - self._shift
         if found.row.steps != self._steps or 0.0 < apart_s <= STEP_S or self._has_waited(apart_s):
             self._shift, self._steps, self._apart_since = found.shift, found.row.steps, None
