@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from smartspider.store.metrics import MetricStore
     from smartspider.store.nodes.workers import ScalingStore
     from smartspider.store.notifications import NotificationStore
+    from smartspider.store.quotas import QuotaStore
     from smartspider.store.results.store import ResultStore
     from smartspider.store.schedules import ScheduleStore
     from smartspider.store.tasks import TaskStore
@@ -205,6 +206,13 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         from smartspider.store.schedules import ScheduleStore
 
         return ScheduleStore(self.database)
+
+    @cached_property
+    def quotas(self) -> QuotaStore:
+        """Counts of what users own."""
+        from smartspider.store.quotas import QuotaStore
+
+        return QuotaStore(self.database)
 
     @cached_property
     def notifications(self) -> NotificationStore:

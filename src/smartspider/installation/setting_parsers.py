@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import get_args
@@ -12,6 +13,7 @@ import msgspec
 
 from smartspider.core.errors import SettingInvalid
 from smartspider.core.logs import LEVELS
+from smartspider.core.quotas import Quotas
 from smartspider.core.rate_limits import RateLimit, parse_rate
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.workers.scaling import ScalingOptions
@@ -27,6 +29,7 @@ MAX_WORKERS = 100_000
 MIN_WORKER_MEMORY = 200_000_000
 STALL_S = (1, 50)
 """Shortest and longest time to read a page: a lease (60 s) is not renewed meanwhile."""
+MAX_QUOTA = 1_000_000
 
 _DURATION = re.compile(r"([0-9]{1,7})([smh]?)", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -55,6 +58,21 @@ def rate_limit(text: str) -> RateLimit:
             f"SMARTSPIDER_RATE_LIMIT is {text[:40]!r}",
             hint="write RATE or RATE/BURST, such as 500/1000; 0 means no limit",
         ) from None
+
+
+def quotas(texts: Mapping[str, str | None]) -> Quotas:
+    """Parse the `SMARTSPIDER_QUOTA_` settings; None keeps a default."""
+    found = {}
+    for kind, text in texts.items():
+        if text is None:
+            continue
+        if not text.isascii() or not text.isdecimal() or int(text[:12]) > MAX_QUOTA:
+            raise SettingInvalid(
+                f"SMARTSPIDER_QUOTA_{kind.upper()} is {text[:40]!r}",
+                hint=f"use a number up to {MAX_QUOTA}; 0 means no limit",
+            )
+        found[kind] = int(text)
+    return Quotas(**found)
 
 
 def networks(text: str) -> Networks:

@@ -13,6 +13,7 @@ import msgspec
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import SettingInvalid
+from smartspider.core.quotas import Quotas
 from smartspider.core.rate_limits import RateLimit
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.workers.scaling import ScalingOptions
@@ -47,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True):
     """API requests per second and burst, for each token."""
     max_body_bytes: int = 2_000_000
     """Maximum size of a request body of the API."""
+    quotas: Quotas = Quotas()
+    """`QUOTA_TASKS`, `QUOTA_SCHEDULES`, `QUOTA_NOTIFICATIONS`, `QUOTA_TOKENS` and `QUOTA_RUNS`."""
     trusted_proxies: parse.Networks = ()
     """Proxies whose `X-Forwarded-*` headers are trusted."""
     tls_cert: str = ""
@@ -111,6 +114,7 @@ _GROUPED = {
     "scaling": ("scale_horizon", "scale_down_after", "scale_max"),
     "watch": ("stall_s", "worker_memory"),
     "metrics_address": ("metrics_port",),
+    "quotas": tuple(f"quota_{kind}" for kind in Quotas.__struct_fields__),
     "variables": (),
 }
 """Fields made of settings with other names."""
@@ -142,6 +146,7 @@ def read_settings(environment: Mapping[str, str] | None = None, folder: Path | N
         fields["scaling"] = parse.scaling(*_group(texts, "scaling"))
     if any(name in texts for name in _GROUPED["watch"]):
         fields["watch"] = parse.watch_limits(*_group(texts, "watch"))
+    fields["quotas"] = parse.quotas(dict(zip(Quotas.__struct_fields__, _group(texts, "quotas"), strict=True)))
     fields["metrics_address"] = parse.metrics_address(texts.get("metrics_port", ""))
     fields["variables"] = {**_variables(dotenv), **_variables(environment)}
     settings = Settings(**fields)

@@ -277,8 +277,10 @@ class TokenOperations(Operations):
         than their own.
         """
         from smartspider.services.access import tokens
+        from smartspider.services.quotas import check_quota
 
         wanted = tokens.TokenRequest(name, role, tuple(scopes), expires_in_s, user)
+        await check_quota(self.installation, self.principal, "tokens")
         return await tokens.create_token(self.services.access, self.principal, wanted)
 
     @operation(

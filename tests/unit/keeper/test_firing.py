@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.keeper.conftest import START, Harness
+from tests.unit.keeper.conftest import START, Harness, installation_of
 
 from smartspider.core.errors import LeadershipLost
+from smartspider.core.quotas import Quotas
 from smartspider.core.schedules import Firing
+from smartspider.installation.settings import Settings
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks
 from smartspider.services.runs.start import newest_plan
 from smartspider.services.schedules.firing import correct_times, fire_due, retry_failed
@@ -291,3 +293,20 @@ async def test_due_times_of_a_wrong_clock_are_computed_anew(
     await schedules.postpone(made.id, right + 300 * 86_400.0, epoch=harness.epoch)
     assert await correct_times(harness.installation, epoch=harness.epoch) == 1
     assert (await schedules.get(made.id)).run_at == right
+
+
+async def test_a_schedule_of_a_user_with_as_many_runs_as_allowed_skips_its_time(harness: Harness) -> None:
+    """An operator is limited, an admin is not."""
+    quotas = Quotas(runs=2)
+    harness.installation = installation_of(harness.backend, Settings(allow_private="1", quotas=quotas))
+    user = await harness.backend.users.add_user("ann", "x", "operator", actor="root")
+    await harness.schedule(await harness.task(), overlap="allow")
+    for _ in range(3):
+        await harness.pass_time(HOUR_S)
+        await fire_all(harness)
+    assert [one.outcome for one in await history(harness)] == ["started", "started", "skipped"]
+    assert "ann has 2 active runs" in (await history(harness))[-1].reason
+    await harness.backend.users.change_user(user.id, role="admin", actor="root")
+    await harness.pass_time(HOUR_S)
+    await fire_all(harness)
+    assert [one.outcome for one in await history(harness)][-1] == "started"

@@ -12,6 +12,7 @@ from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import check_text, parse_cursor, to_page
 from smartspider.services.notifications.notifier import Notifier, numbered_message
+from smartspider.services.quotas import check_quota
 from smartspider.views.listed import Listed
 from smartspider.views.notifications import (
     DeliveryView,
@@ -42,6 +43,7 @@ async def create_target(
         raise address_invalid(f"is longer than {MAX_ADDRESS} characters", "use a shorter one")
     channel = Notifier(installation).channel(kind)
     channel.check_address(address)
+    await check_quota(installation, principal, "notifications")
     target = await installation.notifications.add_target(
         kind,
         address,

@@ -11,8 +11,9 @@ from typing import Literal
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotAllowed
 from smartspider.core.plurals import count
-from smartspider.core.runs.run import LIMIT, UNFINISHED, Run
+from smartspider.core.runs.run import FINISHED, LIMIT, UNFINISHED, Run
 from smartspider.installation.installation import Installation
+from smartspider.services.quotas import check_quota
 from smartspider.services.runs.lookup import owned_run
 from smartspider.services.runs.start import StartOptions, start_run
 from smartspider.services.runs.views import retried_view, started_view
@@ -54,6 +55,8 @@ async def _resume(installation: Installation, principal: Principal, run_id: int)
         )
     if run.state not in ("paused", "stopped"):
         raise _not_allowed(run, "resumed", _hint(run))
+    if run.state == "stopped":  # a paused run counts already
+        await check_quota(installation, principal, "runs", await _owner(installation, run))
     return await installation.store.set_state(run.id, "queued", actor=principal.name)
 
 
@@ -97,6 +100,8 @@ async def retry(
     """Retry failed requests in the same run, or everything in a new run of the same version."""
     run = await owned_run(installation, principal, run_id)
     if which == "failed":
+        if run.state in FINISHED:  # it becomes active again
+            await check_quota(installation, principal, "runs", await _owner(installation, run))
         count = await installation.store.retry(run.id, actor=principal.name)
         return retried_view(await installation.store.get_run(run.id), count)
     task = await installation.tasks.get(run.task_id)
@@ -104,6 +109,10 @@ async def retry(
         installation, principal, task, StartOptions(version=run.task_version, started_by=f"retry:{run.id}")
     )
     return retried_view(new, new.counters.total)
+
+
+async def _owner(installation: Installation, run: Run) -> str:
+    return (await installation.tasks.get(run.task_id)).owner
 
 
 def _not_allowed(run: Run, what: str, hint: str) -> NotAllowed:

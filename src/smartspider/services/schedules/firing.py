@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from smartspider.core.errors import Conflict, LeadershipLost, NotAllowed, NotFound, SmartSpiderError
+from smartspider.core.errors import (
+    Conflict,
+    LeadershipLost,
+    NotAllowed,
+    NotFound,
+    QuotaReached,
+    SmartSpiderError,
+)
 from smartspider.core.plurals import count
 from smartspider.core.runs.run import Run
 from smartspider.core.schedules import Firing, ScheduleRecord, starts_at
 from smartspider.installation.installation import Installation
+from smartspider.services.quotas import check_owner
 from smartspider.services.runs.lookup import newest_run
 from smartspider.services.runs.start import newest_plan
 from smartspider.store.schedules import ACTIVE, DueFiring
@@ -89,6 +97,10 @@ async def _start(
     try:
         task = await installation.tasks.get(schedule.task_id)
         plan = await newest_plan(installation, task)
+        if not cancels and await installation.quotas.is_limited(task.owner):
+            await check_owner(installation, task.owner, "runs")
+    except QuotaReached as reached:
+        return _without_run(schedule, times, "skipped", reached.message)
     except SmartSpiderError as error:
         return _without_run(schedule, times, "failed", error.message)
     return DueFiring(

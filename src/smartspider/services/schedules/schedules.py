@@ -15,6 +15,7 @@ from smartspider.core.schedules import Firing, ScheduleRecord, ScheduleRule
 from smartspider.core.tasks import SYSTEM, TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, parse_time_cursor, to_page
+from smartspider.services.quotas import check_quota
 from smartspider.services.runs.start import newest_plan
 from smartspider.taskfile.load import parse_schedule
 from smartspider.taskfile.model.schedule import WHEN
@@ -69,6 +70,7 @@ async def create(
         raise NotFound(f"the task {task.name!r} is deleted", hint="create it again")
     rule = parse_schedule(knobs)
     next_at = _first_time(installation, rule)
+    await check_quota(installation, principal, "schedules")
     schedule = await installation.schedules.add(
         task.id, rule, actor=principal.name, next_fire_at=next_at, is_enabled=is_enabled
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smartspider.core.access import Principal
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
+from smartspider.services.quotas import check_quota
 from smartspider.services.schedules.schedules import sync_task_schedule
 from smartspider.services.tasks import tasks, views
 from smartspider.services.tasks.checks import CheckedTask
@@ -16,6 +17,7 @@ async def create(
     installation: Installation, principal: Principal, checked: CheckedTask, note: str = ""
 ) -> TaskSaved:
     """Create a task, owned by the principal."""
+    await check_quota(installation, principal, "tasks")
     applied = await tasks.create(installation.tasks, checked.spec, principal, note)
     return await _saved(installation, principal, applied, checked)
 

@@ -16,6 +16,7 @@ from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.nodes.workers import ScalingStore
 from smartspider.store.notifications import NotificationStore
 from smartspider.store.positions import StoredPosition
+from smartspider.store.quotas import QuotaStore
 from smartspider.store.results.store import ResultStore
 from smartspider.store.schedules import ScheduleStore
 from smartspider.store.tasks import TaskStore
@@ -35,6 +36,7 @@ class SqlBackend(Backend):
         self.metrics = MetricStore(database)
         self.notices = NotificationStore(database)
         self.position = partial(StoredPosition, database)
+        self.quotas = QuotaStore(database)
         self.results = ResultStore(database)
         self.scaling = ScalingStore(database)
         self.schedules = ScheduleStore(database)

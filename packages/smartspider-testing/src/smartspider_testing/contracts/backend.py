@@ -23,6 +23,7 @@ from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
 from smartspider.store.nodes.workers import ScalingStore
 from smartspider.store.notifications import NotificationStore
+from smartspider.store.quotas import QuotaStore
 from smartspider.store.results.store import ResultStore
 from smartspider.store.runs.store import RunStore
 from smartspider.store.schedules import ScheduleStore
@@ -52,6 +53,7 @@ class Backend(ABC):
     metrics: MetricStore
     insight: Diagnostics
     users: UserStore
+    quotas: QuotaStore
     answers: IdempotencyStore
     schedules: ScheduleStore
     scaling: ScalingStore

@@ -29,6 +29,7 @@ CREATE TABLE task (
     deleted_at REAL                                     -- its versions stay for its runs
 );
 CREATE UNIQUE INDEX task_name ON task (name) WHERE deleted_at IS NULL;
+CREATE INDEX task_owner ON task (owner) WHERE deleted_at IS NULL;
 
 CREATE TABLE task_version (                             -- never changed
     task_id    INTEGER NOT NULL,
@@ -434,6 +435,7 @@ CREATE TABLE schedule (
     run_at       REAL                                   -- due time with jitter
 );
 CREATE INDEX schedule_task ON schedule (task_id, id);
+CREATE INDEX schedule_creator ON schedule (created_by);
 CREATE UNIQUE INDEX schedule_of_task ON schedule (task_id) WHERE is_of_task;
 CREATE INDEX schedule_due ON schedule (run_at) WHERE is_enabled AND run_at IS NOT NULL;
 

@@ -11,6 +11,7 @@ import pytest
 from smartspider.core.access import NewToken, Principal, TokenRecord, UserRecord
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
 from smartspider_testing.contracts.access.audit import audit_rows
+from smartspider_testing.contracts.access.quotas import QuotaContract
 from smartspider_testing.contracts.access.sessions import SessionContract
 from smartspider_testing.contracts.backend import Backend, BackendContract
 
@@ -36,7 +37,7 @@ async def revoked(backend: Backend) -> list[str]:
     return [one.name for one in await backend.users.find_tokens() if one.revoked_at is not None]
 
 
-class UserStoreContract(SessionContract, BackendContract):
+class UserStoreContract(SessionContract, QuotaContract, BackendContract):
     """Only known users and valid tokens are accepted."""
 
     async def test_a_user_is_found_by_id_and_by_name(self, backend: Backend) -> None:
