@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from smartspider.core.errors import SettingInvalid
+from smartspider.core.limits.quotas import Quotas
+from smartspider.core.limits.rate_limits import RateLimit, parse_rate
 from smartspider.core.logs import LEVELS
-from smartspider.core.quotas import Quotas
-from smartspider.core.rate_limits import RateLimit, parse_rate
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.core.workers.watch import WatchLimits

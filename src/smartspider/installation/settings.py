@@ -13,8 +13,8 @@ import msgspec
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import SettingInvalid
-from smartspider.core.quotas import Quotas
-from smartspider.core.rate_limits import RateLimit
+from smartspider.core.limits.quotas import Quotas
+from smartspider.core.limits.rate_limits import RateLimit
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.workers.scaling import ScalingOptions
 from smartspider.core.workers.watch import WatchLimits

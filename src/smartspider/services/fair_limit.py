@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 import msgspec
 
 from smartspider.core.errors import TooMany
-from smartspider.core.shares import Shares
+from smartspider.core.limits.shares import Shares
 
 
 class SlotLimits(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class SlotLimits(msgspec.Struct, frozen=True):
 
 
 class FairLimit:
-    """A limit of concurrent work; `TooMany` is raised above it. `core/shares.py` says who gets a slot.
+    """A limit of concurrent work; `TooMany` is raised above it. `core/limits/shares.py` says who gets a slot.
 
     `kind` labels its metrics, `noun` is what messages call the work.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import QuotaReached
-from smartspider.core.quotas import QuotaKind
+from smartspider.core.limits.quotas import QuotaKind
 from smartspider.installation.installation import Installation
 
 NOUNS: dict[QuotaKind, tuple[str, str]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smartspider.core.quotas import QuotaKind
+from smartspider.core.limits.quotas import QuotaKind
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row
 

@@ -14,7 +14,7 @@ import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
 from smartspider.core.errors import NameNotResolved
-from smartspider.core.rate_limits import RateLimit
+from smartspider.core.limits.rate_limits import RateLimit
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.operations.services import Services
 from smartspider.wiring.preview.previews import Previews

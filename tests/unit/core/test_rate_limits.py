@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core.rate_limits import RateLimit, TokenBuckets, parse_rate
+from smartspider.core.limits.rate_limits import RateLimit, TokenBuckets, parse_rate
 
 
 def test_a_burst_is_followed_by_the_rate() -> None:

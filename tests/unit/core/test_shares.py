@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smartspider.core.shares import Shares
+from smartspider.core.limits.shares import Shares
 
 
 def fill(shares: Shares, holder: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.keeper.conftest import START, Harness, installation_of
 
 from smartspider.core.errors import LeadershipLost
-from smartspider.core.quotas import Quotas
+from smartspider.core.limits.quotas import Quotas
 from smartspider.core.schedules import Firing
 from smartspider.installation.settings import Settings
 from smartspider.keeper.scheduling import FireSchedules, FollowTasks

@@ -9,7 +9,7 @@ import pytest
 
 from smartspider.core.access import Principal
 from smartspider.core.errors import QuotaReached
-from smartspider.core.quotas import QuotaKind, Quotas
+from smartspider.core.limits.quotas import QuotaKind, Quotas
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.settings import Settings, read_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.errors import SettingInvalid
-from smartspider.core.rate_limits import RateLimit
+from smartspider.core.limits.rate_limits import RateLimit
 from smartspider.installation.settings import read_settings
 
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from smartspider.api import problems
 from smartspider.core.access import Principal
 from smartspider.core.errors import NotSignedIn, SmartSpiderError, TooMany
-from smartspider.core.rate_limits import RateLimit, TokenBuckets
+from smartspider.core.limits.rate_limits import RateLimit, TokenBuckets
 from smartspider.services.access.access import Access
 from smartspider.services.access.authenticator import invalid_token
 

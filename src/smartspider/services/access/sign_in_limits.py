@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from smartspider.core.errors import NotSignedIn, TooMany
-from smartspider.core.rate_limits import RateLimit, TokenBuckets
+from smartspider.core.limits.rate_limits import RateLimit, TokenBuckets
 from smartspider.interfaces.clock import Clock
 
 OF_ADDRESS = RateLimit(1 / 3, 20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smartspider.core.access import NewToken, Role
-from smartspider.core.quotas import QuotaKind
+from smartspider.core.limits.quotas import QuotaKind
 from smartspider.core.schedules import ScheduleRule
 from smartspider_testing.contracts.actions import plan_of
 from smartspider_testing.contracts.backend import Backend

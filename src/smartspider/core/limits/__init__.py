@@ -1,0 +1,1 @@
+"""Limits that users share: rates, concurrent work, quotas."""
