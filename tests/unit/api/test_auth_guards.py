@@ -125,6 +125,22 @@ async def test_a_trusted_proxy_tells_who_comes(tmp_path: Path) -> None:
         assert "strict-transport-security" in {name.lower() for name in answer.headers}
 
 
+async def test_failed_sign_ins_from_elsewhere_lock_nobody_out(tmp_path: Path) -> None:
+    async with api_with(tmp_path, trusted_proxies="127.0.0.0/8") as api:
+        user = {"name": "bob", "role": "operator", "password": PASSWORD}
+        (await api.post("/api/users", user)).expect(201)
+
+        async def signs_in(address: str, password: str) -> int:
+            sent = {"username": "bob", "password": password}
+            told = {"X-Forwarded-For": address}
+            return (await api.with_token(None).post("/api/auth/token", sent, headers=told)).status
+
+        assert await signs_in("192.0.2.1", PASSWORD) == 200
+        wrong = [signs_in(f"203.0.113.{number}", "wrong password") for number in range(15)]
+        assert await asyncio.gather(*wrong) == [401] * 15
+        assert await signs_in("192.0.2.1", PASSWORD) == 200
+
+
 @pytest.mark.parametrize("trusted", ["", "10.0.0.0/8,::1"])
 async def test_nobody_else_does(tmp_path: Path, trusted: str) -> None:
     async with api_with(tmp_path, trusted_proxies=trusted) as api:
