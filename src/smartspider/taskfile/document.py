@@ -123,13 +123,12 @@ def _expanded_size(root: yaml.Node) -> int:
     stack: list[tuple[yaml.Node, bool]] = [(root, False)]
     while stack:
         node, is_read = stack.pop()
-        inner = list(_inner_nodes(node))
         if is_read:
-            sizes[id(node)] = min(1 + sum(sizes[id(each)] for each in inner), _MAX_VALUES)
+            sizes[id(node)] = min(1 + sum(sizes[id(each)] for each in _inner_nodes(node)), _MAX_VALUES)
         elif id(node) not in sizes:
             distinct += 1
             sizes[id(node)] = _MAX_VALUES  # until it is read: an alias to what contains it has no end
-            stack += [(node, True), *((each, False) for each in inner)]
+            stack += [(node, True), *((each, False) for each in _inner_nodes(node))]
     expanded = sizes[id(root)]
     return expanded if expanded > distinct else 0
 
