@@ -71,7 +71,11 @@ class Services:
 
     def slots(self) -> tuple[FairLimit, ...]:
         """Return the limits of concurrent work of this process."""
-        return (self.exports.slots, self.previews.slots, self.hub.slots, self.queries)
+        from smartspider.wiring.offload.process_offload import ProcessOffload
+
+        offload = self.installation.offload
+        checks = (offload.slots,) if isinstance(offload, ProcessOffload) else ()
+        return (self.exports.slots, self.previews.slots, self.hub.slots, self.queries, *checks)
 
     @cached_property
     def readiness(self) -> Readiness:
