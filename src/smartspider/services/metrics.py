@@ -56,8 +56,8 @@ DESCRIPTIONS = {
     "smartspider_worker_slots": "Maximum number of requests in flight over all workers",
     "smartspider_log_bytes": "Bytes of log lines in the store",
     "smartspider_store_bytes": "Bytes of the store",
-    SLOTS: "Concurrent exports, previews, streams and queries that the API allows, by kind",
-    SLOTS_IN_USE: "Exports, previews, streams and queries in progress, by kind",
+    SLOTS: "Concurrent exports, previews, streams, queries and checks that the API allows, by kind",
+    SLOTS_IN_USE: "Exports, previews, streams, queries and checks in progress, by kind",
     SLOTS_AWAITED: "Calls that wait for a slot, by kind",
     SLOTS_REFUSED: "Calls refused for lack of a slot, by kind",
 }
