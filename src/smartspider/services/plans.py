@@ -15,6 +15,7 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning
 from smartspider.extract.compile import compile_pages
 from smartspider.interfaces.extractor import Extractor, Pipeline
+from smartspider.interfaces.offload import Offload
 from smartspider.pipeline import columns, item_schema
 from smartspider.pipeline.columns import rule_columns
 from smartspider.pipeline.compile import StepCompiler
@@ -91,13 +92,37 @@ def untuned_plan(run: Run) -> Plan:
     return _plan(run.spec)
 
 
+LARGE_SPEC = 65_536
+"""Bytes of a task whose plan takes long enough to be made outside the event loop."""
+
+
+async def load_plan(offload: Offload, run: Run) -> None:
+    """Have the untuned plan of a large task made outside the event loop, for the calls that follow."""
+    if len(run.spec) > LARGE_SPEC and run.spec not in _PLANS:
+        _remember(run.spec, await offload.run(_compiled, run.spec))
+
+
 def run_columns(run: Run) -> tuple[TableColumn, ...]:
     """Return the columns of the rows of a run."""
     return _columns(run.spec)
 
 
-@lru_cache(maxsize=64)
+_PLANS: dict[bytes, Plan] = {}
+_MOST_PLANS = 64
+
+
 def _plan(spec: bytes) -> Plan:
+    return _PLANS.get(spec) or _remember(spec, _compiled(spec))
+
+
+def _remember(spec: bytes, plan: Plan) -> Plan:
+    _PLANS[spec] = plan
+    while len(_PLANS) > _MOST_PLANS:
+        del _PLANS[next(iter(_PLANS))]
+    return plan
+
+
+def _compiled(spec: bytes) -> Plan:
     return compile_task(parse_spec(spec))
 
 

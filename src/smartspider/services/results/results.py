@@ -19,7 +19,7 @@ from smartspider.core.runs.run import Run
 from smartspider.installation.installation import Installation
 from smartspider.outputs.cells import decode_row, encode_row
 from smartspider.services.inputs import parse_cursor, parse_id, to_page
-from smartspider.services.plans import run_columns, untuned_plan
+from smartspider.services.plans import load_plan, run_columns, untuned_plan
 from smartspider.services.results.background import BackgroundThread
 from smartspider.services.results.diff import diff_runs, previous_run
 from smartspider.services.results.filters import parse_fields, parse_sort, parse_where
@@ -65,7 +65,14 @@ def row_source(arguments: RunArguments) -> RowSource:
 
 
 async def find_run(installation: Installation, source: RowSource) -> Run | None:
-    """Return the run of a source; None if the task has no run yet."""
+    """Return the run of a source; None if the task has no run yet. Its plan is at hand afterwards."""
+    run = await _find_run(installation, source)
+    if run is not None:
+        await load_plan(installation.offload, run)
+    return run
+
+
+async def _find_run(installation: Installation, source: RowSource) -> Run | None:
     if source.run_id is None and source.task_id is None:
         raise RequestInvalid("neither a run nor a task is specified", hint="specify task_id or run_id")
     task = None if source.task_id is None else await find_task(installation, source.task_id, or_deleted=True)
