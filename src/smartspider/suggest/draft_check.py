@@ -66,7 +66,7 @@ def _rank(name: str) -> int:
 
 
 def check_draft(page: Page, draft: Draft, name: str, known: Converted | None = None) -> Suggestion | None:
-    """Add samples and coverage to a draft and drop empty fields; None if no item remains.
+    """Add samples and coverage to a draft and drop empty fields, except columns; None if no item remains.
 
     `known` are values that steps have converted for other drafts of the page.
     """
@@ -80,7 +80,7 @@ def check_draft(page: Page, draft: Draft, name: str, known: Converted | None = N
     fields: list[SuggestedField] = []
     for field, drafted in draft.fields.items():
         coverage = _share(rows, field)
-        if coverage == 0:
+        if coverage == 0 and draft.kind != "table":
             continue
         column = [row[field] for row in rows]
         rule, values = _with_helpful_steps(_typed(drafted, column), column, context, known)

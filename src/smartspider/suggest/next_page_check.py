@@ -88,7 +88,8 @@ async def _check(
     """Return the next page that a pagination leads to and what it is; None if it leads nowhere."""
     here = _extract(page, suggestion, pagination, obeys=False)
     url = None if here is None else _next_url(here)
-    if here is None or url is None:
+    # An XPath pagination makes lxml read the page, where CSS rules may find nothing.
+    if here is None or url is None or len(here.items) != suggestion.count:
         return None
     refusal = _refusal(page, url)
     if refusal is not None:
@@ -98,6 +99,11 @@ async def _check(
         return None
     if isinstance(found, SmartSpiderError):
         state, message = _failure(found)
+    elif _site_of(found.url) != _site_of(page.url):
+        state, message = (
+            "refused",
+            f"it redirects to {urlsplit(found.url).hostname}, out of the scope of the task",
+        )
     else:
         state, message = _compare(page, here, found, suggestion)
     return NextPage(url, state, message, pagination)

@@ -126,9 +126,10 @@ _LABEL = re.compile(r"[^:\uff1a\d]*[^\W\d][^:\uff1a\d]*[:\uff1a]")
 
 
 def _is_labelled(value: str, end: int) -> bool:
-    """Return True if what ends there is a label: a space or a number follows, unlike in `ECLI:ES:TS`."""
+    """Return True if what ends there is a label: a space or a number follows, unlike in `ECLI:ES`."""
     rest = value[end:]
-    return rest[:1] in {"", " ", "\xa0"} or value[end - 1] == "\uff1a" or not rest[:1].isalpha()
+    is_address = rest.startswith("//")
+    return value[end - 1] == "\uff1a" or not (rest[:1].isalpha() or is_address)
 
 
 _ENDING = re.compile(r"(?:\s*(?:[\u00b6#\u00a7\u2022|/\u00b7>\u203a\u00bb]+|\[\w{2,8}\]))+$")

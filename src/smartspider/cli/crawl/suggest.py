@@ -153,9 +153,7 @@ def _print_candidates(result: SuggestResult) -> None:
         {
             "field": field.name,
             "filled": f"{field.coverage:.0%}",
-            "first values": " | ".join(
-                cell_text(value)[:_SHOWN_CHARS] for value in field.samples[:_SHOWN_VALUES]
-            ),
+            "first values": " | ".join(_shown(cell_text(value)) for value in field.samples[:_SHOWN_VALUES]),
         }
         for field in result.chosen.fields
     ]
@@ -166,6 +164,14 @@ def _print_candidates(result: SuggestResult) -> None:
 
         for line in explain(result.candidates, result.choice):
             print_message(line)
+
+
+def _shown(text: str) -> str:
+    """Return a value cut to a few characters: a URL in the middle, another text at its end."""
+    from smartspider.cli.terminal.tables import cut_url
+
+    text = cut_url(text, _SHOWN_CHARS)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
 
 def next_page_line(suggestion: Suggestion) -> str:

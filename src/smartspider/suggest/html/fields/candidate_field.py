@@ -53,6 +53,11 @@ class CandidateField:
         return is_image_attribute(self.slot, self.take)
 
     @property
+    def is_cell(self) -> bool:
+        """True if it is the text of a cell of a row."""
+        return self.take == "text" and len(self.slot.key) == 4 and self.slot.key[:2] == ("cell", "nth")
+
+    @property
     def is_text(self) -> bool:
         """True if it is visible text."""
         return self.take in TEXTS

@@ -25,7 +25,7 @@ _SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"
 
 
 def distinct_fields(fields: list[CandidateField], *, is_table: bool = False) -> list[CandidateField]:
-    """Drop fields that duplicate another; the higher-ranked one stays."""
+    """Drop fields that duplicate another; the higher-ranked one stays, and so do the columns of a table."""
     kept: list[CandidateField] = []
     if not is_table:
         fields = _without_actions(_without_inner(fields))
@@ -33,8 +33,9 @@ def distinct_fields(fields: list[CandidateField], *, is_table: bool = False) -> 
     fields = [field for field in fields if not _is_truncated(field, fields)]
     if any(field.take in {"text", "own"} for field in fields):
         fields = [field for field in fields if field.take != "alt"]
-    for field in sorted(fields, key=_rank):
-        if not any(_duplicates(field, other) or _repeats(field, other) for other in kept):
+    for field in sorted(fields, key=lambda field: (not (is_table and field.is_cell), _rank(field))):
+        is_column = is_table and field.is_cell
+        if is_column or not any(_duplicates(field, other) or _repeats(field, other) for other in kept):
             kept.append(field)
     place = {id(field): number for number, field in enumerate(fields)}
     return sorted(kept, key=lambda field: place[id(field)])

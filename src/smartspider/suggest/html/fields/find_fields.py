@@ -211,8 +211,7 @@ def _item_of(field: CandidateField) -> Element:
 
 def _is_useful(field: CandidateField, *, is_table: bool) -> bool:
     found = field.found
-    is_column = is_table and field.take == "text" and field.slot.key[-4:-2] == ("cell", "nth")
-    if is_column and found:
+    if is_table and field.is_cell and found:
         return True
     if not found or (len(found) < 2 and len(field.values) > 2) or field.coverage < 0.08:
         return False

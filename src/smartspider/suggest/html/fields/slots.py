@@ -247,6 +247,7 @@ def _label_in(child: Element) -> str:
     is_label = (
         colon
         and has_value
+        and not rest.startswith("//")
         and len(label) <= _LABEL_LENGTH
         and any(character.isalpha() for character in label)
     )

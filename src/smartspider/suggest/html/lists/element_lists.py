@@ -11,7 +11,7 @@ from smartspider.suggest.html.fields.alternatives import merge_alternatives
 from smartspider.suggest.html.fields.candidate_field import CandidateField
 from smartspider.suggest.html.fields.completeness import completeness
 from smartspider.suggest.html.fields.field_rules import FieldRule, css_rule, with_steps
-from smartspider.suggest.html.fields.naming import name_fields
+from smartspider.suggest.html.fields.naming import name_fields, to_field_name
 from smartspider.suggest.html.lists.groups import find_groups
 from smartspider.suggest.html.lists.list_analysis import (
     ListAnalysis,
@@ -88,6 +88,7 @@ class _DraftWriter:
             name: with_steps(rule, candidate, name, is_cell=bool(tables))
             for name, (candidate, rule) in zip(names, rules, strict=True)
         }
+        fields |= _blank_columns(headers, candidates, fields)
         return Draft(
             kind="table" if tables else "list",
             items=items,
@@ -118,6 +119,15 @@ class _DraftWriter:
             (one, rule) for one in analysis.candidates if (rule := field_rule(one)) is not None
         ]
         return items, rules[:MAX_FIELDS]
+
+
+def _blank_columns(
+    headers: tuple[str, ...], candidates: list[CandidateField], fields: dict[str, Any]
+) -> dict[str, Any]:
+    """Return rules for the named columns of a table that are blank in all sampled rows."""
+    known = {one.slot.key[2] for one in candidates if one.slot.key[:2] == ("cell", "nth")}
+    blank = {to_field_name(name): n for n, name in enumerate(headers, 1) if name and str(n) not in known}
+    return {name: f"> :nth-child({n})" for name, n in blank.items() if name and name not in fields}
 
 
 def _hooks(found: list[tuple[CandidateField, str, float]]) -> list[str]:
