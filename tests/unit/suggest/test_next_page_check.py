@@ -173,3 +173,15 @@ def test_pagers_of_numbers_arrows_and_images_are_read(pager: str, page_of: PageO
     assert found.pagination is not None
     assert found.next_page is not None
     assert found.next_page.url == "https://site.example/list/2"
+
+
+def test_a_next_page_that_redirects_to_another_host_is_refused(page_of: PageOf) -> None:
+    async def fetch(url: str) -> Page:
+        return page_of(listed(6), url=url.replace("site.example", "other.example"))
+
+    page = page_of(listed(0, '<a rel="next" href="?page=2">Next</a>'), url=URL)
+    found = asyncio.run(suggest(page, fetch))[0]
+    assert found.pagination is None
+    assert found.next_page is not None
+    assert found.next_page.state == "refused"
+    assert "other.example" in found.next_page.message

@@ -248,3 +248,78 @@ def test_different_pages_make_different_tasks() -> None:
     names = {task_name(url) for url in urls}
     assert len(names) == len(urls)
     assert max(map(len, names)) <= 60
+
+
+def test_images_that_take_turns_are_one_field(best: Best) -> None:
+    linked = '<article class="card"><a href="/p/{i}"><img src="/i/{i}.png"></a><h3>{name} {i}</h3></article>'
+    plain = '<article class="card"><img src="/i/x{i}.png"><h3>{name} x{i}</h3></article>'
+    found = fields_of(best(cards(linked + plain)))
+    assert found["image"].coverage == 1
+    assert [one["expr"] for one in found["image"].rule] == ["> img::attr(src)", "a img::attr(src)"]
+
+
+def test_the_price_before_a_reduction_is_not_the_price(best: Best) -> None:
+    normal = '<li class="c"><h3>{name} {i}</h3><div class="cost"><span>{i}9,00 €</span></div></li>'
+    reduced = (
+        '<li class="c"><h3>{name} b{i}</h3><div class="cost"><p><del>{i}8,00 €</del></p>'
+        "<p><span>{i}7,00 €</span></p></div></li>"
+    )
+    found = fields_of(best(cards(normal + reduced)))
+    assert found["price"].samples[:2] == ("09,00 €", "07,00 €")
+
+
+def test_an_image_without_its_lazy_attribute_has_its_source(best: Best) -> None:
+    lazy = '<li class="c"><img src="data:x" data-original="/i/{i}.png"><h3>{name} {i}</h3></li>'
+    body = cards(lazy).replace('<img src="data:x" data-original="/i/0.png">', '<img src="/i/0.png">')
+    found = fields_of(best(body))
+    assert found["image"].samples[:2] == ("https://site.example/i/0.png", "https://site.example/i/1.png")
+
+
+def test_links_and_images_are_found_outside_of_their_elements(best: Best) -> None:
+    card = (
+        '<div class="card"><div class="pic" style="background-image: url(/i/{i}.jpg)"></div>'
+        '<span class="go" href="/p/{i}">{name} {i}</span></div>'
+    )
+    found = fields_of(best(cards(card)))
+    assert found["image"].samples[1] == "https://site.example/i/1.jpg"
+    assert found["url"].samples[1] == "https://site.example/p/1"
+
+
+def test_a_price_that_all_items_share_is_a_field(best: Best) -> None:
+    found = fields_of(best(cards('<div class="card"><h2>{name} {i}</h2><ins>£34.95</ins></div>')))
+    assert found["price"].samples[0] == "£34.95"
+
+
+def test_a_label_before_its_value_in_bold_selects_the_value(best: Best) -> None:
+    card = (
+        '<div class="hit"><h3>{name} {i}</h3><ul><li>Town: <b>Madrid</b></li><li>Judge: <b>J{i}</b></li>'
+        "</ul></div>"
+    )
+    found = fields_of(best(cards(card)))
+    assert (found["town"].samples[0], found["judge"].samples[1]) == ("Madrid", "J1")
+
+
+def test_lines_of_one_text_stay_together(best: Best) -> None:
+    card = '<div class="card"><h2>{name} {i}</h2><b class="venue">Hall {i}<br>London</b></div>'
+    found = fields_of(best(cards(card)))
+    assert found["venue"].rule == "b.venue"
+
+
+def test_authors_with_commas_between_them_are_one_text(best: Best) -> None:
+    one = '<li class="c"><h3>{name} {i}</h3><p class="by"><a href="/a">Ann {i}</a></p></li>'
+    two = one.replace("Ann {i}</a>", 'Al {i}</a>, <a href="/b">Bo</a>')
+    assert "Al 0, Bo" in {value for field in best(cards(one + two)).fields for value in field.samples}
+
+
+def test_links_to_files_with_the_same_text_are_fields(best: Best) -> None:
+    card = (
+        '<li class="c"><h3><a href="/m/{i}">{name} {i}</a></h3><a class="f" href="/a/{i}.pdf">Agenda</a></li>'
+    )
+    samples = {field.samples[1] for field in best(cards(card)).fields}
+    assert "https://site.example/a/1.pdf" in samples
+
+
+def test_versions_are_no_numbers(best: Best) -> None:
+    head = "<table><thead><tr><th>Option</th><th>Since</th></tr></thead><tbody>{}</tbody></table>"
+    found = fields_of(best(cards("<tr><td>{name}_{i}</td><td>1.{i}</td></tr>", around=head)))
+    assert found["since"].samples[1] == "1.1"

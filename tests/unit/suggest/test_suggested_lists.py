@@ -238,3 +238,75 @@ def test_rows_without_end_are_one_list(page_of: Any) -> None:
     body = "<table><tr><th>Name</th><th>Value</th></tr>" + "<tr><td>a</td><td>b</td></tr>" * 60_000
     found = find_suggestions(page_of(body + "</table>")).suggestions[0]
     assert (found.kind, found.count) == ("table", 60_000)
+
+
+def test_parts_at_regular_distances_are_not_the_list(best: Best) -> None:
+    # 150 parts and a sample of 30: at equal distances, each sampled part would be the first of its item.
+    body = "".join(
+        f"<div class='box'><div><a href='/p/{i}'>House {i}</a></div><div><p>Ref {i}</p></div>"
+        f"<div><i>Garden {i}</i></div><div><em>£{i},000</em></div><div><b>Town {i}</b></div></div>"
+        for i in range(30)
+    )
+    assert best(f"<main>{body}</main>").items == ".box"
+
+
+def test_cards_in_forms_are_a_list(best: Best) -> None:
+    body = "".join(
+        f"<form class='buy'><h3><a href='/p/{i}'>Lamp {i}</a></h3><b class='price'>€{i}.50</b>"
+        "<input name='count'><button>Buy</button></form>"
+        for i in range(6)
+    )
+    assert best(f"<main>{body}</main>").items == "form.buy"
+
+
+def test_a_date_before_a_linked_title_is_no_label(best: Best) -> None:
+    body = "".join(
+        f"<li><span>2020-07-0{1 + i // 5}</span> <a href='/n/{i}'>Notice number {i} of the fund</a></li>"
+        for i in range(15)
+    )
+    found = best(f"<div id='news'><ul>{body}</ul></div>")
+    assert [field.name for field in found.fields] == ["title", "date", "url"]
+
+
+def test_terms_between_letters_are_items(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "<div>" + "".join(
+        f"<h3>{letter}</h3>"
+        + "".join(f"<dt>{letter}{i}</dt><dd><p>Means {letter}{i}.</p></dd>" for i in range(3))
+        for letter in "abcd"
+    )
+    assert len(rows(best(body + "</div>"), page_of(body + "</div>"))) == 12
+
+
+def test_two_links_of_each_row_are_its_values(best: Best, rows: Rows, page_of: Any) -> None:
+    body = "<table>" + "".join(
+        f"<tr><td></td><td><a href='/c/{i}.html#f{i}'><code>f{i}</code></a></td>"
+        f"<td><a href='/c/{i}.html'>Section {i}</a></td></tr>"
+        for i in range(20)
+    )
+    items = rows(best(body + "</table>"), page_of(body + "</table>"))
+    assert len(items) == 20
+    assert {"f3", "Section 3"} <= set(items[3].values())
+
+
+def test_rows_of_similar_tables_are_one_list(best: Best) -> None:
+    body = "".join(
+        f"<table class='t'><tr><th>{league}</th><th>Won</th><th>Lost</th></tr>"
+        + "".join(f"<tr><td>{league} {i}</td><td>{i}</td><td>{9 - i}</td></tr>" for i in range(5))
+        + "</table>"
+        for league in ("East", "West")
+    )
+    found = best(body)
+    assert (found.kind, found.count) == ("table", 10)
+    assert [field.name for field in found.fields] == ["text", "won", "lost"]
+
+
+def test_rows_in_two_colours_are_selected_by_both(best: Best) -> None:
+    head = "<tr class='head'><td colspan=3>League</td></tr>"
+    body = "".join(
+        (head if i % 5 == 0 else "")
+        + f"<tr class='{'odd' if i % 2 else 'even'}row'><td><a href='/t/{i}'>Team {i}</a></td>"
+        f"<td>{i}</td><td>{30 - i}</td></tr>"
+        for i in range(20)
+    )
+    found = best(f"<table><tbody>{body}</tbody></table><table><tr class='x'><td>a</td></tr></table>")
+    assert (found.items, found.count) == ("tr.evenrow, tr.oddrow", 20)

@@ -109,3 +109,27 @@ def test_a_pager_without_a_parameter_continues_after_the_current_number(
     assert found is not None
     assert found["language"] == "xpath"
     assert "[@id='pages']" in found["selector"]
+
+
+def test_page_numbers_in_indented_markup_are_read(likeliest_pagination: Likeliest) -> None:
+    space = "\n" + " " * 30
+    pager = "".join(
+        f'<li><a href="?page={n}">{space}<span>{space}Page{space}</span>{n + 1}</a></li>' for n in range(4)
+    )
+    assert likeliest_pagination(f"{LIST}<ul>{pager}</ul>") == {
+        "type": "page_param",
+        "param": "page",
+        "start": 1,
+    }
+
+
+def test_a_link_with_a_page_parameter_may_be_the_next_page(likeliest_pagination: Likeliest) -> None:
+    found = likeliest_pagination(LIST + '<a href="?pageFilms=2">Další nalezené filmy</a>')
+    assert found == {"type": "next_link", "selector": 'a:lexbor-contains("Další nalezené filmy")'}
+
+
+def test_the_link_after_a_cell_with_a_number_is_found(likeliest_pagination: Likeliest) -> None:
+    cells = '<td>| < 1 ></td><td>| <a href="/s/15">2</a></td><td>| <a href="/s/30">3</a></td>'
+    found = likeliest_pagination(f"{LIST}<table><tr>{cells}</tr></table>")
+    assert found is not None
+    assert (found["type"], found["language"]) == ("next_link", "xpath")

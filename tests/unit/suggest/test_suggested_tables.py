@@ -94,3 +94,13 @@ def test_cells_that_span_rows_are_repeated_in_each(best: Best, rows: Any, page_o
     items = rows(best(body), page_of(body))
     assert len(items) == 15
     assert items[1] == {"land": "Land 1", "town": "Town 1b", "people": 12}
+
+
+def test_every_named_column_is_a_field(best: Best) -> None:
+    rows = "".join(
+        f"<tr><td>Word {i}</td><td>{'reserved' if i == 100 else ''}</td><td></td><td>Word {i}</td></tr>"
+        for i in range(300)
+    )
+    head = "<tr><th>Word</th><th>SQL:2011</th><th>SQL-92</th><th>Again</th></tr>"
+    found = best(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+    assert {field.name for field in found.fields} == {"word", "sql_2011", "sql_92", "again"}
