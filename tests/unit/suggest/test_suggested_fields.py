@@ -323,3 +323,8 @@ def test_versions_are_no_numbers(best: Best) -> None:
     head = "<table><thead><tr><th>Option</th><th>Since</th></tr></thead><tbody>{}</tbody></table>"
     found = fields_of(best(cards("<tr><td>{name}_{i}</td><td>1.{i}</td></tr>", around=head)))
     assert found["since"].samples[1] == "1.1"
+
+
+def test_an_image_that_is_in_no_field_lowers_the_score(best: Best) -> None:
+    assert best(cards('<div class="card"><h2>{name} {i}</h2></div>')).score == 1
+    assert best(cards('<div class="card"><img src="data:{i}"><h2>{name} {i}</h2></div>')).score == 0.9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from smartspider.suggest.html.fields.candidate_field import CandidateField
@@ -9,12 +10,14 @@ from smartspider.suggest.html.fields.shapes import has_word
 from smartspider.suggest.html.tree import Element, Tree
 
 _CONSTANT = 0.9
+_WITHOUT_LINKS = 0.9
 
 
 def completeness(tree: Tree, items: list[Element], candidates: list[CandidateField]) -> float:
-    """Return the share of the texts of sampled items that are in a field, by length.
+    """Return the share of the texts of sampled items that are in a field, by length; never rounded up.
 
-    Texts that nearly all items have are labels and buttons, and do not count.
+    Texts that nearly all items have are labels and buttons, and do not count. Links and images of most items
+    that are in no field count as well.
     """
     shown = [_texts(tree, item) for item in items]
     spread = Counter(text for texts in shown for text in set(texts))
@@ -26,7 +29,26 @@ def completeness(tree: Tree, items: list[Element], candidates: list[CandidateFie
                 continue
             total += len(text)
             kept += len(text) if text in taken else 0
-    return round(kept / total, 2) if total else 1.0
+    share = math.floor(100 * kept / total) / 100 if total else 1.0
+    return round(share * _linked_share(tree, items, candidates), 2)
+
+
+def _linked_share(tree: Tree, items: list[Element], candidates: list[CandidateField]) -> float:
+    """Return less than 1 if most items have a link or an image, and no field has one."""
+    share = 1.0
+    for tag, name, is_field in (
+        ("a", "href", any(one.is_link for one in candidates)),
+        ("img", "src", any(one.is_image for one in candidates)),
+    ):
+        found = {_first_attribute(tree, item, tag, name) for item in items} - {""}
+        if not is_field and len(found) * 2 > len(items):
+            share *= _WITHOUT_LINKS
+    return share
+
+
+def _first_attribute(tree: Tree, item: Element, tag: str, name: str) -> str:
+    elements = (one for one in (item, *tree.inside(item)) if one.tag == tag)
+    return next((one.attrs[name] for one in elements if one.attrs.get(name, "#") != "#"), "")
 
 
 def _taken(tree: Tree, candidate: CandidateField, index: int) -> str:
