@@ -10,7 +10,7 @@ from smartspider.core.errors import FrontierUnavailable
 from smartspider.interfaces.frontier_index import LAPSE_S
 
 NAME = "smartspider"
-VERSION = 8
+VERSION = 9
 """Raised with every change of the library."""
 
 PARTS = (

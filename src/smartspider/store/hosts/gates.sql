@@ -5,7 +5,7 @@ SELECT id, name FROM host WHERE name = ?
 INSERT INTO host (name, domain) VALUES (?, ?) ON CONFLICT DO NOTHING
 
 -- gate: the state of a gate, with the settings of the strictest run registered there
-SELECT h.sent_until, h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.gate_s), 0.0),
+SELECT h.sent_until, h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.gate_s) FILTER (WHERE r.delay_s <= r.gate_s), max(r.gate_s), 0.0),
        h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain)
 FROM host h
 LEFT JOIN lane l ON l.host_id = h.id

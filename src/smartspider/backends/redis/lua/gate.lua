@@ -58,17 +58,20 @@ function Runs.sent(x, run, control, host, not_after)
   end
 end
 
+-- A run with a delay of its own asks nothing of the others; without others, its redirects are spaced as usual.
 local function strictest(x, gate)
+  local delay, own
   for _, run in ipairs(gate.runs) do
     local control = Runs.get(x, run)
     if control and SAYS[control.state] then
-      gate.delay = math.max(gate.delay, control.delay)
+      if control.own_delay > 0 then own = control.delay else delay = math.max(delay or 0, control.delay) end
       gate.per_host = math.min(gate.per_host or control.per_host, control.per_host)
       if control.per_domain then
         gate.per_domain = math.min(gate.per_domain or control.per_domain, control.per_domain)
       end
     end
   end
+  gate.delay = math.max(gate.delay, delay or own or 0)
   gate.per_host = gate.per_host or 1
 end
 

@@ -13,7 +13,8 @@ WITH some AS (
                    WHERE run_id = ?1 AND queued > 0 AND wake_at IS NOT NULL ORDER BY wake_at LIMIT ?3)
 )
 SELECT h.name, h.domain, s.queued, (SELECT count(*) FROM lease WHERE host_id = h.id),
-       max(h.robots_s, h.adaptive_s, h.operator_s, max(r.gate_s), max(CASE WHEN r.id = s.run_id THEN r.delay_s ELSE 0 END)),
+       max(h.robots_s, h.adaptive_s, h.operator_s, 
+           coalesce(max(r.gate_s) FILTER (WHERE r.delay_s <= r.gate_s), 0.0), max(CASE WHEN r.id = s.run_id THEN r.delay_s ELSE 0 END)),
        CASE WHEN h.openings > 0 THEN 1 ELSE min(r.per_host) END, min(r.per_domain),
        h.held_until > ?4 OR EXISTS (
            SELECT 1 FROM run o JOIN task t ON t.id = o.task_id JOIN owner_gate g ON g.owner = t.owner
