@@ -69,4 +69,5 @@ class FileOperations(Operations):
         """
         from smartspider.services.results.files import send_file
 
-        return await send_file(self.installation, parse_id(run_id, "run"), file_id)
+        slot = self.services.exports.slots.acquire(self.principal.name)
+        return await send_file(self.installation, parse_id(run_id, "run"), file_id, slot)

@@ -80,7 +80,7 @@ async def _rebuild_started(operations: Any, subject: str) -> Begun:
 
     installation = operations.services.installation
     run = await installation.store.get_run(int(subject.removeprefix("run:")))
-    return await runs.get_begun(installation, run)
+    return await runs.get_begun(installation, run, operations.principal.name)
 
 
 class RunOperations(Operations):
@@ -313,9 +313,8 @@ class TaskRunOperations(Operations):
 
         options = StartOptions(version=version, overlap=bool(overlap), tuning=parse_tuning(tuning or {}))
         task = await find_task(self.installation, task_id)
-        return await runs.get_begun(
-            self.installation, await start_run(self.installation, self.principal, task, options)
-        )
+        run = await start_run(self.installation, self.principal, task, options)
+        return await runs.get_begun(self.installation, run, self.principal.name)
 
     @operation(
         "POST", "/api/tasks/{task_id}/pause", summary="Pause the newest run of a task", tags=("runs",), **RUN

@@ -174,7 +174,7 @@ def test_the_numbers_shown_are_the_numbers() -> None:
         f"by up to {sign_in_limits.MAX_DELAY_S:g} s",
         f"at least {secrets.MIN_ADMIN_TOKEN_LENGTH} characters",
         f"{previews.PreviewLimits().time_limit_s:g} s each",
-        f"| exports and comparisons | {exports.SLOTS.total // 2} at a time of one user,",
+        f"| exports, downloads of files and comparisons | {exports.SLOTS.total // 2} at a time of one user,",
         f"| streams | {streams.total // 2:,} of one user, {streams.total:,} in all |",
         f"{ApiLimits().min_bytes_per_s / 1024:g} KiB/s",
         f"| schedules | {MAX_PER_TASK} of one task |",

@@ -93,7 +93,7 @@ class Exports:
     def __init__(self, store: RunStore, scratch: Callable[[], AbstractContextManager[Path]]) -> None:
         self.store = store
         self._scratch = scratch
-        self.slots = FairLimit("exports", SLOTS, "exports and comparisons")
+        self.slots = FairLimit("exports", SLOTS, "exports, downloads and comparisons")
 
     def begin(self, run: Run, choice: ExportChoice, holder: str) -> Export:
         """Return the file of a run's rows, which takes a slot of a user.

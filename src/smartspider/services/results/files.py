@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -35,16 +36,19 @@ async def list_files(
     return to_page(found, limit, lambda one: one.fingerprint.hex(), lambda one: _view(run.id, one))
 
 
-async def send_file(installation: Installation, run_id: int, file_id: str) -> Export:
-    """Return a file of a run to send. It is sent as plain bytes: a page of a site must not run as one of
-    ours.
+async def send_file(
+    installation: Installation, run_id: int, file_id: str, slot: AbstractContextManager[None]
+) -> Export:
+    """Return a file of a run to send; `slot` is held while it is sent.
+
+    It is sent as plain bytes: a page of a site must not run as one of ours.
     """
     run = await installation.store.get_run(run_id)
     found = await installation.results.file(run.id, _fingerprint(file_id))
     if found is None:
         raise _not_found(file_id)
     file = await asyncio.to_thread(open_below, installation.require_files_path(), found)
-    return Export(PurePosixPath(found.path).name, OTHER, _pieces(file))
+    return Export(PurePosixPath(found.path).name, OTHER, _pieces(file, slot))
 
 
 def open_below(root: Path, found: RunFile) -> BinaryIO:
@@ -64,8 +68,8 @@ def open_below(root: Path, found: RunFile) -> BinaryIO:
     return file
 
 
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    with file:
+async def _pieces(file: BinaryIO, slot: AbstractContextManager[None]) -> AsyncIterator[bytes]:
+    with file, slot:
         while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
             yield piece
 

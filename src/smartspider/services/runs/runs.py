@@ -92,9 +92,11 @@ async def _with_reason(installation: Installation, view: RunStatusT) -> RunStatu
     return msgspec.structs.replace(view, reason=causes[0].what) if causes else view
 
 
-async def get_begun(installation: Installation, run: Run) -> Begun:
-    """Return the view of a started run; its reason names what blocks it, if that is known in time."""
-    warnings = await installation.offload.run(views.spec_warnings, run.spec)
+async def get_begun(installation: Installation, run: Run, holder: str = "") -> Begun:
+    """Return the view of a started run to a user; its reason names what blocks it, if that is known in
+    time.
+    """
+    warnings = await installation.offload.run(views.spec_warnings, run.spec, holder=holder)
     view = views.begun_view(run, warnings)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(BLOCKER_TIMEOUT_S):
