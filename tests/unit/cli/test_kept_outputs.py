@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smartspider.cli.crawl.crawl_task import CrawlOptions, keeps_file
+from smartspider.cli.crawl.kept_files import empty_run_notes, kept_files
 from smartspider.core.runs.run import Counters, Run, RunState
 
 
@@ -15,7 +15,7 @@ def run_with(state: RunState = "completed", **counters: int) -> Run:
 
 
 def is_kept(path: Path, run: Run, *, only_changes: bool = False) -> bool:
-    return keeps_file(path, run, CrawlOptions((path,), only_changes=only_changes))
+    return bool(kept_files([path], run, only_changes=only_changes))
 
 
 @pytest.fixture
@@ -49,3 +49,13 @@ def test_a_failed_run_without_rows_writes_no_file(rows: Path, tmp_path: Path) ->
     assert is_kept(rows, run_with("failed"))
     assert is_kept(tmp_path / "new.csv", run_with("failed"))
     assert not is_kept(rows, run_with("failed", items=1))
+
+
+def test_a_file_that_was_just_written_is_not_called_kept(rows: Path, tmp_path: Path) -> None:
+    run, new = run_with(done=3), tmp_path / "new.csv"
+    kept = kept_files([rows, new], run, only_changes=False)
+    new.write_text("title\n")
+    assert kept == [rows]
+    first, *_ = empty_run_notes(run, kept)
+    assert str(rows) in first
+    assert str(new) not in first

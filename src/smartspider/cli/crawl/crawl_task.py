@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
@@ -12,11 +12,12 @@ from pathlib import Path
 import msgspec
 
 from smartspider.cli.crawl import report
+from smartspider.cli.crawl.kept_files import empty_run_notes, kept_files
 from smartspider.cli.exit_codes import code_of_run
 from smartspider.cli.runs.left_out import lost_lines
 from smartspider.cli.runs.progress import ProgressDisplay
 from smartspider.cli.target import cli_actor
-from smartspider.cli.terminal.output import join_names, print_json, print_message
+from smartspider.cli.terminal.output import print_json, print_message
 from smartspider.cli.terminal.stages import shown_stages
 from smartspider.cli.terminal.streams import printed_log_level
 from smartspider.core.plurals import count
@@ -33,7 +34,6 @@ from smartspider.installation.data_folder import (
 )
 from smartspider.installation.settings import read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
-from smartspider.outputs.stdout import STDOUT
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.columns import stored_columns
 from smartspider.services.results.diff import rows_of
@@ -118,13 +118,14 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
         with pending_output(folder.path, run.id) if options.outputs else nullcontext():
             run = await _crawl_run(folder, run, plan, options, is_stopping=is_stopping)
             duration_s = folder.clock.monotonic() - started
-            written = await _write_rows(folder, run, plan, options)
+            kept = kept_files(options.outputs, run, only_changes=options.only_changes)
+            written = await _write_rows(folder, run, plan, options, kept)
         politeness = await report.politeness_lines(folder.store, run, plan)
-        failures = await report.failure_lines(folder, run)
         left_out, left_out_lines = await report.read_left_out(folder, run)
+        failures = await report.failure_lines(folder, run, {one.url for one in left_out.lost_next_pages})
         totals = await folder.store.file_totals(run.id) if plan.downloads else FileTotals()
         unsure = await report.unsure_lines(folder.store, run)
-    notes = [f"note: {note}" for note in (*written.notes, *_empty_run_notes(run, options))] + unsure
+    notes = [f"note: {note}" for note in (*written.notes, *empty_run_notes(run, kept))] + unsure
     if options.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     end = report.end_lines(run, duration_s, written.files)
@@ -155,46 +156,16 @@ async def _crawl_run(
         return await folder.store.get_run(run.id)
 
 
-async def _write_rows(folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions) -> Written:
+async def _write_rows(
+    folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions, kept: Collection[Path]
+) -> Written:
     """Write the output files of a finished run."""
     if run.state not in OUTPUT_STATES:
         return Written()
     rows = rows_of(folder.store, run, plan, only_changes=options.only_changes)
-    paths = tuple(path for path in options.outputs if not keeps_file(path, run, options))
+    paths = tuple(path for path in options.outputs if path not in kept)
     columns = await stored_columns(folder.store, run.id, plan) if paths else ()
     return await write_outputs(rows, paths, columns, options.output_options)
-
-
-def keeps_file(path: Path, run: Run, options: CrawlOptions) -> bool:
-    """Return True for an output file that the run leaves as it is. A run whose rules found nothing writes no
-    file if it failed, and does not replace rows of an earlier run by none if it completed.
-    """
-    counters = run.counters
-    if counters.items or path == STDOUT:
-        return False
-    if run.state == "failed":
-        return True
-    found_nothing = counters.done and not counters.duplicates and not options.only_changes
-    return bool(found_nothing) and path.is_file() and path.stat().st_size > 0
-
-
-def _empty_run_notes(run: Run, options: CrawlOptions) -> list[str]:
-    """Return notes about a finished run without rows."""
-    if run.counters.items or run.state not in OUTPUT_STATES:
-        return []
-    files = [path for path in options.outputs if keeps_file(path, run, options)]
-    kept, absent = ([str(path) for path in files if path.exists() is there] for there in (True, False))
-    why = "the run failed without rows"
-    if run.state == "completed":
-        why = "the run has no rows; delete the file to get an empty one"
-    notes = [f"{join_names(kept)} was not overwritten: {why}"] if kept else []
-    notes += [f"{join_names(absent)} was not written: {why}"] if absent else []
-    if run.counters.rejected:
-        rejected = count(run.counters.rejected, "item")
-        notes.append(f"all rows were rejected ({rejected}); `smartspider results rejects` shows why")
-    elif run.state == "completed" and run.counters.done:
-        notes.append("no items were found; `smartspider dry-run TASK` shows what the rules match")
-    return notes
 
 
 def _cancel_on_signals() -> Callable[[], object]:

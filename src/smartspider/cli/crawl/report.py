@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from smartspider.cli.runs.left_out import SeenCounts, left_out_lines, missing_lines, seen_line
@@ -59,7 +59,7 @@ def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
 
 def file_lines(totals: FileTotals, folder: Path | None) -> list[str]:
     """Return the number and size of downloaded files, and the folder that their paths start in."""
-    size = f"{totals.bytes / 1e6:,.1f} MB" if totals.bytes >= 100_000 else f"{totals.bytes:,} bytes"
+    size = f"{totals.bytes / 1e6:,.1f} MB" if totals.bytes >= 100_000 else count(totals.bytes, "byte")
     return [f"files: {totals.files:,} of these pages, {size}; their paths start in {folder}"]
 
 
@@ -115,8 +115,10 @@ async def unsure_lines(store: RunStore, run: Run) -> list[str]:
     ]
 
 
-async def failure_lines(folder: DataFolder, run: Run) -> list[str]:
-    """Return the first failed requests of a run, and where all of them are; a note if they cannot be read."""
+async def failure_lines(folder: DataFolder, run: Run, named: Collection[str] = ()) -> list[str]:
+    """Return the first failed requests of a run that are not named already, and where all of them are; a note
+    if they cannot be read.
+    """
     if not run.counters.failed:
         return []
     try:
@@ -126,7 +128,7 @@ async def failure_lines(folder: DataFolder, run: Run) -> list[str]:
     lines = [
         f"  failed: {failure.url}: {failure.reason}"
         for failure in failures
-        if f"{failure.url}: {failure.reason}" not in run.reason
+        if f"{failure.url}: {failure.reason}" not in run.reason and failure.url not in named
     ]
     more = run.counters.failed - len(failures)
     lines += [f"  and {more} more"] if more > 0 else []
