@@ -11,7 +11,7 @@ from smartspider.cli.runs.rendering import outcome_counts, receipt_line
 from smartspider.cli.terminal.output import join_names
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import StoreUnavailable
-from smartspider.core.plurals import count
+from smartspider.core.plurals import count, plural
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
@@ -59,7 +59,11 @@ def end_lines(run: Run, duration_s: float, files: list[str]) -> str:
 
 def file_lines(totals: FileTotals, folder: Path | None) -> list[str]:
     """Return the number and size of downloaded files, and the folder that their paths start in."""
-    size = f"{totals.bytes / 1e6:,.1f} MB" if totals.bytes >= 100_000 else count(totals.bytes, "byte")
+    size = (
+        f"{totals.bytes / 1e6:,.1f} MB"
+        if totals.bytes >= 100_000
+        else f"{totals.bytes:,} {plural(totals.bytes, 'byte')}"
+    )
     return [f"files: {totals.files:,} of these pages, {size}; their paths start in {folder}"]
 
 
