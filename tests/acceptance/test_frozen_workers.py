@@ -31,17 +31,22 @@ GOOD = [f"/good/{number}" for number in range(30)]
 OTHER = [f"/other/{number}" for number in range(60)]
 STALL = {"SMARTSPIDER_STALL_S": "1", "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.0/8"}
 PATIENT = {"SMARTSPIDER_STALL_S": "50"}
-REASON = "unreadable: took more than 1 s in parse"
+REASON = "unreadable: took more than 1 s in extract"
 CANCEL_S = 5.0
 
 
-def site_with(**bad: str) -> dict[str, Any]:
+def site_with(*bad: str) -> dict[str, Any]:
     """Ordinary pages that link to costly ones, and a list of other pages for a neighbour."""
     routes = {path: [html(path)] for path in (*GOOD, *OTHER)}
-    routes |= {f"/{name}": [{"body": body}] for name, body in bad.items()}
+    routes |= {f"/{name}": [{"body": costly_pages.paragraphs()}] for name in bad}
     routes["/"] = [html("/", [*GOOD[:15], *(f"/{name}" for name in bad), *GOOD[15:]])]
     routes["/others"] = [html("/others", OTHER)]
     return {"routes": routes, "hosts": ["127.0.0.1", "127.0.0.2"]}
+
+
+def costly_task(*entries: str, **more: Any) -> dict[str, Any]:
+    """A task with an expression that holds a parser in C on costly pages."""
+    return title_task(*entries, selectors={"fields": costly_pages.holding_rules()}, **more)
 
 
 def expect_each_once(rows: list[dict[str, Any]], paths: list[str]) -> None:
@@ -49,8 +54,8 @@ def expect_each_once(rows: list[dict[str, Any]], paths: list[str]) -> None:
 
 
 def test_a_crawl_in_one_process_names_the_page_that_froze_it(workshop: Workshop, figures: Figures) -> None:
-    with written_site(workshop.folder, **site_with(bad=costly_pages.many_attributes())) as site:
-        workshop.write(title_task(site.url("/")))
+    with written_site(workshop.folder, **site_with("bad")) as site:
+        workshop.write(costly_task(site.url("/")))
         finished = workshop.run("crawl", "task.json", "-o", "rows.jsonl", "--json", env=STALL).expect(7)
         fetched = Counter(arrival.path for arrival in site.log())
         record = workshop.why(site.url("/bad"))["record"]
@@ -63,6 +68,7 @@ def test_a_crawl_in_one_process_names_the_page_that_froze_it(workshop: Workshop,
     figures(f"{finished.json['duration_s']:.1f} s, {sum(fetched.values()) - 32} pages fetched again")
 
 
+@pytest.mark.soak
 def test_a_page_that_eats_memory_is_named(workshop: Workshop) -> None:
     (workshop.folder / "functions.py").write_text(costly_pages.FUNCTIONS, encoding="utf-8")
     fields = {"title": {"type": "css", "expr": "h1::text", "steps": [{"use": "functions.py:eat_memory"}]}}
@@ -77,8 +83,8 @@ def test_a_page_that_eats_memory_is_named(workshop: Workshop) -> None:
 
 def interrupt_when_frozen(workshop: Workshop, *options: str) -> tuple[float, Command]:
     """Send SIGINT to a crawl that a page holds up; return after how long it ended."""
-    with written_site(workshop.folder, **site_with(bad=costly_pages.many_attributes())) as site:
-        workshop.write(title_task(site.url("/")))
+    with written_site(workshop.folder, **site_with("bad")) as site:
+        workshop.write(costly_task(site.url("/")))
         crawl = workshop.start("crawl", "task.json", "--json", *options, env=PATIENT)
         until_frozen(site)
         children = children_of(crawl.pid)
@@ -93,7 +99,7 @@ def until_frozen(site: Site) -> None:
     until(lambda: any(arrival.path == "/bad" for arrival in site.log()), "the costly page")
 
 
-@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+@pytest.mark.parametrize("options", [(), pytest.param(("--workers", "2"), marks=pytest.mark.soak)])
 def test_a_frozen_crawl_ends_on_ctrl_c_and_can_be_resumed(
     workshop: Workshop, figures: Figures, options: tuple[str, ...]
 ) -> None:
@@ -109,7 +115,7 @@ def test_a_frozen_worker_of_a_server_costs_its_neighbours_little(
 ) -> None:
     environment = {**ENVIRONMENT, **STALL}
     with (
-        written_site(workshop.folder, **site_with(bad=costly_pages.many_attributes())) as site,
+        written_site(workshop.folder, **site_with("bad")) as site,
         served(workshop, "--workers", "2", environment=environment) as server,
     ):
         attack_and_check(server, site, figures)
@@ -125,7 +131,7 @@ def test_a_frozen_worker_of_a_cluster_costs_its_neighbours_little(
 ) -> None:
     environment = {**cluster, **STALL}
     with (
-        written_site(workshop.folder, **site_with(bad=costly_pages.many_attributes())) as site,
+        written_site(workshop.folder, **site_with("bad")) as site,
         served(workshop, "--workers", "2", environment=environment) as server,
     ):
         attack_and_check(server, site, figures)
@@ -133,7 +139,7 @@ def test_a_frozen_worker_of_a_cluster_costs_its_neighbours_little(
 
 def attack_and_check(server: Server, site: Site, figures: Figures) -> None:
     """Run a task with a costly page beside one without: the culprit is named, all other pages are stored."""
-    hostile = server.create(title_task(site.url("/"), name="hostile"))
+    hostile = server.create(costly_task(site.url("/"), name="hostile"))
     polite = {"robots": "ignore", "delay_s": 0.1}
     other = title_task(site.url("/others", "127.0.0.2"), name="neighbour", politeness=polite)
     neighbour = server.create(other)
@@ -150,12 +156,11 @@ def attack_and_check(server: Server, site: Site, figures: Figures) -> None:
 
 def test_a_server_with_frozen_workers_cancels_and_stops_in_time(workshop: Workshop, figures: Figures) -> None:
     environment = {**ENVIRONMENT, **PATIENT}
-    bad = {"bad": costly_pages.many_attributes(), "worse": costly_pages.stray_paragraph_ends()}
     with (
-        written_site(workshop.folder, **site_with(**bad)) as site,
+        written_site(workshop.folder, **site_with("bad", "worse")) as site,
         served(workshop, "--workers", "2", environment=environment) as server,
     ):
-        task = server.create(title_task(site.url("/bad"), site.url("/worse"), name="hostile"))
+        task = server.create(costly_task(site.url("/bad"), site.url("/worse"), name="hostile"))
         run = server.begin(task)
         until_frozen(site)
         until(lambda: server.status(run)["in_flight"] == 2, "frozen workers")
@@ -175,12 +180,13 @@ def test_a_server_with_frozen_workers_cancels_and_stops_in_time(workshop: Worksh
     assert stopped_s < 20.0
 
 
+@pytest.mark.soak
 def test_frozen_workers_die_with_a_killed_server(workshop: Workshop) -> None:
     environment = {**ENVIRONMENT, **PATIENT}
     with (
-        written_site(workshop.folder, **site_with(bad=costly_pages.many_attributes())) as site,
+        written_site(workshop.folder, **site_with("bad")) as site,
         served(workshop, "--workers", "1", environment=environment) as server,
     ):
-        server.begin(server.create(title_task(site.url("/bad"), name="hostile")))
+        server.begin(server.create(costly_task(site.url("/bad"), name="hostile")))
         until_frozen(site)
         server.kill(with_children=False)

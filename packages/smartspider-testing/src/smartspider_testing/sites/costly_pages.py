@@ -20,7 +20,7 @@ def many_attributes(count: int = MANY_ATTRIBUTES) -> str:
 
 def nested_options(size: int = 2_000_000) -> str:
     """A `select` with as many options as fit into `size` bytes, none of them closed."""
-    return "<h1>options</h1>" + "<select><option>".ljust(16) * (size // 16)
+    return "<h1>options</h1><select>" + "<option>" * (size // 8)
 
 
 def stray_paragraph_ends(size: int = 2_000_000) -> str:
@@ -44,6 +44,11 @@ def long_base(base: int = 1_000_000, links: int = 5_000) -> str:
 def one_letter(size: int = 60) -> str:
     """A text on which `BACKTRACKING` tries every way there is."""
     return f"<h1>letters</h1><p class=text>{'a' * size}!</p>"
+
+
+def holding_rules() -> dict[str, Any]:
+    """Return fields for which code in C reads `paragraphs` for minutes, and other pages at once."""
+    return {"title": "h1::text", "count": {"type": "xpath", "expr": NESTED_COUNT}}
 
 
 BACKTRACKING = r"(a+)+$"
