@@ -176,7 +176,7 @@ class ProcessWatch:
 
     def _check_memory(self, sample: ProcessSample, passed_s: float) -> Kill | Drain | None:
         limits = self._limits
-        is_over = sample.memory > limits.memory
+        is_over = sample.memory > limits.memory and self.worker_id > 0
         if not is_over and not self._is_draining:
             return None
         self._over_s += passed_s
