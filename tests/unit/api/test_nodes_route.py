@@ -88,7 +88,7 @@ async def test_a_worker_that_does_not_respond_is_not_ready_and_is_named(
     (node,) = (await api.get("/api/nodes")).json["items"]
     assert [worker["state"] for worker in node["workers"]] == ["silent", "alive"]
     found = (await api.get("/readyz")).expect(200).json["checks"]
-    assert "1 alive; worker 0 silent for 6" in next(
+    assert "1 alive; worker 0 has been silent for 6" in next(
         one["detail"] for one in found if one["name"] == "workers"
     )
     await set_seen(services, "worker 1", long_ago)

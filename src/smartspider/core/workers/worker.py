@@ -79,7 +79,8 @@ def describe_silent(workers: Sequence[WorkerRecord], now: float) -> str:
     names = ", ".join(one.name for one in workers[:SILENT_NAMED])
     more = f" and {len(workers) - SILENT_NAMED} more" if len(workers) > SILENT_NAMED else ""
     longest_s = now - min(one.seen_at for one in workers)
-    return f"{names}{more} silent for {longest_s:.0f} s"
+    verb = "has" if len(workers) == 1 else "have"
+    return f"{names}{more} {verb} been silent for {longest_s:.0f} s"
 
 
 class WorkerRange(msgspec.Struct, frozen=True):
