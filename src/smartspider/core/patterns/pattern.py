@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Protocol
@@ -78,6 +78,12 @@ class UserPattern:
         self._longest = -1
         """Texts up to this length are searched by `re`; -1: not computed yet."""
 
+    @property
+    def cheap(self) -> tuple[int, Callable[[str], re.Match[str] | None]]:
+        """The length of texts that `re` may search, and its search: for many texts in a row."""
+        self._measure()
+        return self._longest, self._re.search
+
     def search(self, text: str) -> PatternMatch | None:
         """Return the first match."""
         if len(text) <= self._longest:
@@ -86,9 +92,7 @@ class UserPattern:
 
     def finditer(self, text: str) -> Iterator[PatternMatch]:
         """Iterate over the matches."""
-        if self._longest < 0:
-            nodes, flags = self._parsed
-            self._longest = cheap_length(nodes, flags, self._limits.max_steps)
+        self._measure()
         if len(text) <= self._longest:
             return self._re.finditer(text)
         program: _Re2Program | None = self._re2 if text.isascii() else None
@@ -110,6 +114,11 @@ class UserPattern:
     def template(self, source: str) -> ReplacementTemplate:
         """Compile a replacement; raise `re.error` or `IndexError`."""
         return ReplacementTemplate(source, self._re)
+
+    def _measure(self) -> None:
+        if self._longest < 0:
+            nodes, flags = self._parsed
+            self._longest = cheap_length(nodes, flags, self._limits.max_steps)
 
     def _within_time(self, text: str) -> Iterator[PatternMatch]:
         try:

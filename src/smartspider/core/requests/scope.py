@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import msgspec
 
 from smartspider.core.errors import PatternTimeout
-from smartspider.core.patterns.pattern import UserPattern, user_pattern
+from smartspider.core.patterns.pattern import user_pattern
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.urls import host_of
 
@@ -74,18 +74,26 @@ NO_ALLOW_PATTERN = Refusal("scope_allow", "scope: no allow pattern matches")
 
 def _matching(canonical: str, patterns: tuple[str, ...], where: str, key: str) -> str | None:
     """Return the first pattern that matches."""
-    for number, pattern in enumerate(_compiled(patterns)):
+    longest, searches = _cheap(patterns)
+    if len(canonical) <= longest:
+        for number, search in enumerate(searches):
+            if search(canonical):
+                return patterns[number]
+        return None
+    for number, pattern in enumerate(patterns):
         try:
-            if pattern.search(canonical):
-                return pattern.pattern
+            if user_pattern(pattern).search(canonical):
+                return pattern
         except PatternTimeout as slow:
             raise slow.at(f"{where}.{key}[{number}]") from None
     return None
 
 
 @lru_cache(maxsize=512)
-def _compiled(patterns: tuple[str, ...]) -> list[UserPattern]:
-    return [user_pattern(pattern) for pattern in patterns]
+def _cheap(patterns: tuple[str, ...]) -> tuple[int, list[Callable[[str], object]]]:
+    """Return the length of URLs that `re` may search for all patterns, and its searches."""
+    cheap = [user_pattern(pattern).cheap for pattern in patterns]
+    return min(longest for longest, _ in cheap), [search for _, search in cheap]
 
 
 class TrapGuards(msgspec.Struct, frozen=True):
