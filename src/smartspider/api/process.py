@@ -12,12 +12,14 @@ from pathlib import Path
 import msgspec
 
 from smartspider.api.app import create_app
+from smartspider.api.connection_limits import raise_file_limit
 from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
 from smartspider.engine.loop_tick import ticking
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
 from smartspider.operations.services import Services
+from smartspider.services.live.hub import LiveHub, hub_limits
 from smartspider.telemetry.process_log import ProcessLogDestinations, process_log
 from smartspider.wiring import fault_injection
 from smartspider.wiring.offload.process_offload import ProcessOffload
@@ -43,6 +45,7 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
     offload = ProcessOffload()
     installation = msgspec.structs.replace(installation, offload=offload)
     services, settings = Services(installation, accepts_admin_token=True), installation.settings
+    services.hub = LiveHub(installation.events, installation.logs, hub_limits(raise_file_limit()))
     app = create_app(services)
     server: ApiServer = build_server(
         app,

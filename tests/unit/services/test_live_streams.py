@@ -13,7 +13,7 @@ import pytest
 
 from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder
-from smartspider.services.live.hub import KEEPALIVE, HubLimits, LiveHub, StreamMessage
+from smartspider.services.live.hub import KEEPALIVE, HubLimits, LiveHub, StreamMessage, hub_limits
 from smartspider.services.live.streams import END, StreamOptions, follow_run
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
@@ -109,3 +109,9 @@ async def test_the_queue_of_a_subscriber_is_bounded(folder: DataFolder) -> None:
             subscriber.put(StreamMessage(number, 1, "a.b", "{}"))
         assert len(subscriber.take().messages) < 1000
     await hub.close()
+
+
+@pytest.mark.parametrize(("connections", "expected"), [(10_000, (4_000, 2_000)), (900, (360, 180))])
+def test_streams_leave_connections_for_other_calls(connections: int, expected: tuple[int, int]) -> None:
+    slots = hub_limits(connections).slots
+    assert (slots.total, slots.reserve) == expected

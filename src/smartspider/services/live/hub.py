@@ -36,6 +36,14 @@ class HubLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum silence of a stream."""
 
 
+def hub_limits(connections: int) -> HubLimits:
+    """Return the limits of a server with so many connections: streams leave some for other calls."""
+    usual = HubLimits()
+    total = min(usual.slots.total, connections * 2 // 5)
+    slots = msgspec.structs.replace(usual.slots, total=total, reserve=min(usual.slots.reserve, total // 2))
+    return msgspec.structs.replace(usual, slots=slots)
+
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(LiveEvent).decode
 
