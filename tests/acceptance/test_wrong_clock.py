@@ -42,18 +42,20 @@ def moment(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def seen_wrong(server: Server, clock: FakeClock, offset_s: float, seconds: float) -> dict[str, Any]:
-    """Set the clock wrong for some seconds, and right again; return what was told about it."""
+def be_wrong(server: Server, clock: FakeClock, offset_s: float, *, seconds: float, token: str) -> None:
+    """Set the clock wrong for some seconds, and right again."""
     clock.set(offset_s)
     until(lambda: not clock_of(server)["is_confirmed"], "the jump to be noticed", 10.0)
     right_at = time.monotonic() + seconds
     told = clock_of(server)
+    assert told["ahead_s"] == pytest.approx(offset_s, abs=SLACK_S)
+    assert abs(moment(told["store_time"]) - time.time()) < SLACK_S
     (check,) = [one for one in server.ask("GET", "/readyz").json["checks"] if one["name"] == "clock"]
     assert "jumped" in check["detail"]
     until(lambda: time.monotonic() >= right_at, "the wrong clock to last", seconds + 5.0)
+    assert server.ask("GET", "/api/auth/me", Authorization=f"Bearer {token}").status == 200
     clock.set(0.0)
     until(lambda: clock_of(server)["is_confirmed"], "the clock to be right", 10.0)
-    return told
 
 
 def clock_of(server: Server) -> dict[str, Any]:
@@ -62,7 +64,7 @@ def clock_of(server: Server) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "seconds", [3.0, pytest.param(40.0, marks=[pytest.mark.soak, pytest.mark.timeout(300)])]
+    "seconds", [2.0, pytest.param(40.0, marks=[pytest.mark.soak, pytest.mark.timeout(300)])]
 )
 def test_a_wrong_clock_in_the_middle_of_everything_changes_nothing(
     server: Server, clock: FakeClock, seconds: float
@@ -79,11 +81,7 @@ def test_a_wrong_clock_in_the_middle_of_everything_changes_nothing(
         access = server.ask("POST", "/api/tokens", {"name": "t", "role": "viewer", "expires_in_s": 3600}).json
         run = server.begin(server.create(task))
         for offset_s in (300 * DAY_S, -DAY_S):
-            told = seen_wrong(server, clock, offset_s, seconds)
-            assert told["ahead_s"] == pytest.approx(offset_s, abs=SLACK_S)
-            assert abs(moment(told["store_time"]) - time.time()) < SLACK_S
-            headers = {"Authorization": f"Bearer {access['token']}"}
-            assert server.ask("GET", "/api/auth/me", **headers).status == 200
+            be_wrong(server, clock, offset_s, seconds=seconds, token=access["token"])
         server.ask("PATCH", f"/api/schedules/{often_id}", {"enabled": False}).expect(200)
         server.until_state(run, "completed")
         rows = server.rows(run)

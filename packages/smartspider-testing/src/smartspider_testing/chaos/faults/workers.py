@@ -175,7 +175,7 @@ FAULTS = (
         expected="other runs settle within 3 s, its own within a lease, 0 lost, 0 duplicated",
         inject=freeze_settling,
         starts_run=False,
-        setup=ClusterSetup(pages=90, workers=2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}),
+        setup=ClusterSetup(pages=70, workers=2, environment={"SMARTSPIDER_TEST_LEASE_S": f"{LEASE_S:g}"}),
         is_short=True,
     ),
 )
