@@ -3,8 +3,8 @@
 python -m benchmarks.outside.real_pages [--half tune|held|blind] [--page KEY] [--reveal] [--json] [--jobs 2]
 python -m benchmarks.outside.real_pages --check-labels [--half tune|held|blind] [--page KEY]
 
-Pages are fetched when this runs (`sources.py`) and served on loopback. Tune on one half only: of the
-others, details are shown only with --reveal, and blind pages are run only with --half blind. Exits 1
+Pages are fetched when this runs (`sources.py`) and served on loopback. Of halves other
+than tune, details are shown only with --reveal, and blind pages are run only with --half blind. Exits 1
 below the figures asked. --check-labels compares labels with their pages, without `suggest`.
 """
 
