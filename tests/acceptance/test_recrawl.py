@@ -116,7 +116,7 @@ def test_an_unchanged_page_costs_little_and_gives_everything_again(workshop: Wor
         assert asked(site, since) == {"/": '"1"', "/a": None, "/b": None, "/deep": '"1"', "/deeper": None}
         (a,) = [arrival for arrival in site.log()[since:] if arrival.path == "/a"]
         assert a.headers["if-modified-since"] == MOMENT
-        assert workshop.why(site.url("/deep"))["verdict"] == "fetched and stored, status 304, 1 items"
+        assert workshop.why(site.url("/deep"))["verdict"] == "fetched and stored, status 304, 1 item"
         since = len(site.log())
         workshop.crawl("-o", "rows.jsonl").expect(0)
         assert titles(workshop) == ["/", "a", "b, now", "deep", "deeper, now"]

@@ -29,7 +29,7 @@ async def test_a_url_is_explained_in_the_newest_run_or_in_the_one_named(
     new = await start(api, task_id, params={"overlap": "true"})
     assert (await explain(api, ENTRY))["run_id"] == new
     told = await explain(api, f"{ENTRY}?utm_source=x", old)
-    assert told["verdict"] == "fetched and stored, status 200, 1 items"
+    assert told["verdict"] == "fetched and stored, status 200, 1 item"
     assert told["dedup"]["dropped_params"] == [{"name": "utm_source", "rule": "tracking"}]  # type: ignore[index]
     assert told["record"]["examples"] == [{"title": "tea"}]  # type: ignore[index]
     assert told["gate"]["host"] == "127.0.0.1"  # type: ignore[index]
