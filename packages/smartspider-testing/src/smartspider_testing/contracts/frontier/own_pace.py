@@ -55,6 +55,23 @@ class OwnPaceContract(BackendContract):
         await backend.clock.advance(1.0)
         assert len(await take(backend, worker, run)) == 1
 
+    async def test_windows_ahead_are_not_for_a_run_with_a_delay_or_hold_of_its_own(
+        self, backend: Backend
+    ) -> None:
+        """Frontier 4: they would be the windows of the gate, which are closer."""
+        huge = await begin_as(backend, "ann", delay_s=DAY_S)
+        held, usual = await begin_as(backend, "bob", delay_s=0.2), await begin_as(backend, "eve", delay_s=0.2)
+        await backend.frontier.hold_host(HOST, 600.0, "mine", owner="bob")
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        served = {huge.id: 0, held.id: 0, usual.id: 0}
+        for _ in range(8):
+            batch = await backend.frontier.lease(worker, 9, list(served), ahead_s=1.0)
+            for lease in batch.leases:
+                served[lease.run_id] += 1
+                await settle(backend, done(lease))
+            await backend.clock.advance(0.5)
+        assert served == {huge.id: 1, held.id: 0, usual.id: 9}
+
     async def test_a_huge_delay_that_is_taken_back_is_over_at_once(self, backend: Backend) -> None:
         """RunStore 9: and one that is set applies from the last slot on."""
         run = await begin(backend, *urls(9), delay_s=DAY_S)
