@@ -148,7 +148,7 @@ class LinkFilter:
             if is_next:
                 next_pages.add(identity)
             # A known link may be a row that was skipped; as a next page it is fetched.
-            if identity in fresh or (identity in self._known and not is_next):
+            if identity in fresh or (not is_next and self._is_stored(identity, key)):
                 found.duplicates += 1
                 continue
             fresh.add(identity)
@@ -166,6 +166,14 @@ class LinkFilter:
         """Return why a link of a page is not followed, or None."""
         target = self._target(link, request, extraction)
         return target.refusal if isinstance(target, _Refused) else None
+
+    def _is_stored(self, identity: bytes, key: LinkKey) -> bool:
+        """Return whether a request is stored, and remember this spelling of it."""
+        if identity not in self._known:
+            return False
+        if key is not UNKEYED:
+            self._stored.add(key)
+        return True
 
     def _is_reported(self, link: Link, key: LinkKey, page_refusal: Refusal | None) -> bool:
         """Return whether a link is refused again, for a reason that needs no look at its URL. Next pages are

@@ -7,7 +7,7 @@ from smartspider.core.requests.request import NO_EXTRAS, Extras
 from smartspider.core.requests.urls import origin_of
 
 LinkKey = tuple[str, str, str]
-"""The base of the href, the href, and the page type."""
+"""The base of the href, the href without its fragment, and the page type."""
 
 UNKEYED: LinkKey = ("", "", "")
 """The key of requests that are known by their fingerprint only."""
@@ -30,7 +30,8 @@ class LinkBase:
         """Return the key of a plain link; other requests are known by their fingerprint only."""
         if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
             return UNKEYED
-        return self._anchor(link.href), link.href, link.page
+        href = link.href if "#" not in link.href else link.href.partition("#")[0]
+        return self._anchor(href), href, link.page
 
     def _anchor(self, href: str) -> str:
         first = href[:1]

@@ -137,6 +137,18 @@ def test_a_refusal_needs_no_second_look_at_the_rules() -> None:
     assert asked == ["http://h.example/a"]
 
 
+def test_another_spelling_of_a_stored_link_is_parsed_once() -> None:
+    looked_up: list[str] = []
+    entry = make_request("http://h.example/", is_entry=True)
+    links = LinkFilter(Plan("task", b"{}", "hash", (entry,), {}, SCOPE), looked_up.append)
+    links.remember(found(links, "/a"))
+    looked_up.clear()
+    for _ in range(3):
+        again = found(links, "/a#part", "/a?utm_source=x", "http://h.example/a")
+        assert (again.children, again.duplicates) == ([], 3)
+    assert looked_up == ["http://h.example/a?utm_source=x", "http://h.example/a"]
+
+
 def test_a_host_that_joins_is_in_scope_from_then_on() -> None:
     links = filter_of()
     assert urls(links, "http://www.h.example/a") == []
