@@ -74,7 +74,13 @@ class HostOperations(Operations):
         needs=("hosts", "write"),
         summary="Resume a host",
         answer="The host",
-        body=Body("ResumeBody", "The runs that are resumed.", is_strict=True, is_optional=True),
+        body=Body(
+            "ResumeBody",
+            "The runs that are resumed.",
+            named_examples={"own": {"summary": "Your own runs", "value": {"scope": "own"}}},
+            is_strict=True,
+            is_optional=True,
+        ),
     )
     async def resume_host(self, host: Host, *, scope: Scope = None) -> HostGateView:
         """Lift a hold immediately. For all runs, also reset the adaptive delay."""

@@ -85,7 +85,7 @@ def hint_of(answer: Answer) -> str:
         ("GET", "/api/hosts?limit=many", None, "query"),
         ("GET", "/api/hosts?limits=1", None, "did you mean 'limit'?"),
         ("POST", "/api/hosts/a.example/hold", {"seconds": "x"}, "GET /api/openapi.json"),
-        ("POST", "/api/hosts/a.example/hold", {"seconds": 1, "zzzzzz": 1}, "known: reason, seconds"),
+        ("POST", "/api/hosts/a.example/hold", {"seconds": 1, "zzzzzz": 1}, "known: reason, scope, seconds"),
         ("POST", "/api/tasks", {"name": "a", "entry_urls": []}, "GET /api/schema/task"),
         ("POST", "/api/users", {"name": "system", "role": "viewer"}, "ann@example.com"),
     ],
