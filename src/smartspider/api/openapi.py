@@ -43,6 +43,7 @@ TAGS = {
     "tokens": "API tokens.",
     "audit": "Audit log: every change with its actor, in a tamper-evident hash chain.",
     "search": "Search tasks, runs, hosts and other objects.",
+    "suggest": "Suggestions of tasks for pages.",
     "operations": "Health, metrics, and the schema of task files.",
 }
 
