@@ -98,7 +98,6 @@ async def test_store_time_comes_home_from_the_future(tmp_path: Path) -> None:
     assert other.database.now() == clock.now()
     await look(backend)
     assert backend.database.now() == clock.now()
-    assert await backend.frontier.renew(leases[1:]) == [] or await reclaim(backend) != {}
     await clock.advance(61.0)
     await reclaim(backend)
     assert len(await take(backend, worker, run)) > 0
