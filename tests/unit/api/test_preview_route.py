@@ -21,6 +21,7 @@ from smartspider.services.fair_limit import SlotLimits
 from smartspider.services.preview.preview import PageError, build_preview, require_public
 from smartspider.wiring.preview.previews import PreviewLimits, Previews
 from smartspider_testing.sites.answers import page
+from smartspider_testing.sites.costly_pages import NESTED_COUNT, paragraphs
 from smartspider_testing.sites.scripted import ScriptableSite
 
 LIST = (
@@ -202,8 +203,8 @@ async def test_an_expression_that_never_ends_is_ended(
 ) -> None:
     """And the API answers others meanwhile."""
     services.previews = Previews(services.installation, PreviewLimits(time_limit_s=2.0, grace_s=0.5))
-    site.on("/long", page(f"<p>{'a' * 40}!</p>"))
-    hostile = {"v": {"type": "regex", "expr": "(a+)+$"}}
+    site.on("/long", page(paragraphs()))
+    hostile = {"v": {"type": "xpath", "expr": NESTED_COUNT}}
     look = asyncio.create_task(api.post("/api/preview", {"url": site.url("/long"), "rules": hostile}))
     while not look.done():
         async with asyncio.timeout(1.0):

@@ -265,7 +265,7 @@ async def test_health_tells_what_is_new_and_what_is_over(
         await duty.do(TERM)
         await duty.do(TERM)
         assert caplog.text.count("MB free") == 1
-        assert caplog.text.count("slow silent for 100 s") == 1
+        assert caplog.text.count("slow has been silent for 100 s") == 1
         assert caplog.text.count("60 minutes behind") == 1
         free = 10**12
         await harness.backend.frontier.leave(worker)

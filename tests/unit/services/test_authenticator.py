@@ -187,19 +187,6 @@ async def test_a_session_lasts_minutes_and_goes_on_with_its_refresh(
         await access.sign_in.with_refresh(session.refresh_token, "::1")
 
 
-async def test_attempts_are_forgiven_with_time(backend: CountingBackend, access: Access) -> None:
-    hashed = await access.passwords.hash("four random words")
-    await backend.users.add_user("bob", hashed, "operator", actor="test")
-    messages = []
-    for number in range(12):
-        with pytest.raises(Exception, match=r"wrong|too many") as error:
-            await access.sign_in.with_password("bob", "wrong", f"10.0.0.{number}")
-        messages.append(type(error.value).__name__)
-    assert messages == ["NotSignedIn"] * 10 + ["TooMany"] * 2
-    await backend.clock.advance(6.0)
-    await access.sign_in.with_password("bob", "four random words", "::1")
-
-
 async def test_what_stays_open_is_asked_again(backend: CountingBackend, access: Access) -> None:
     """As a WebSocket does now and then."""
     await kept(backend, expires_at=backend.clock.now() + 60.0)
