@@ -15,7 +15,10 @@ SEMANTIC = frozenset(
     "picture blockquote section".split()
 )
 """Tags that say what an element is."""
-_TELLING_ATTRS = ("itemprop", "data-testid", "data-test", "data-qa", "data-role", "data-field", "data-name")
+TELLING_ATTRS = (
+    "itemprop", "data-testid", "data-test", "data-qa", "data-role", "data-field", "data-mark", "data-name",
+)  # fmt: skip
+"""Attributes that name what an element holds."""
 
 
 def quote_css(text: str) -> str:
@@ -25,7 +28,7 @@ def quote_css(text: str) -> str:
 
 def name_selectors(element: Element) -> Iterator[str]:
     """Yield compound selectors that name an element, most stable first."""
-    for name in _TELLING_ATTRS:
+    for name in TELLING_ATTRS:
         value = element.attrs.get(name)
         if value and len(value) < 40 and not any(character.isdigit() for character in value):
             yield (

@@ -20,6 +20,7 @@ _RANKS = {
     "alt": 3,
     "title": 3,
 }
+_MOST_IMAGES = 3
 _FILE = re.compile(r"^magnet:|\.(?:pdf|docx?|xlsx?|csv|zip|ics|torrent|mp3|epub)(?:[?#]|$)", re.IGNORECASE)
 _SAID_AGAIN = frozenset(("title", "aria-label", "alt", "data-title", "data-name"))
 
@@ -28,7 +29,7 @@ def distinct_fields(fields: list[CandidateField], *, is_table: bool = False) -> 
     """Drop fields that duplicate another; the higher-ranked one stays, and so do the columns of a table."""
     kept: list[CandidateField] = []
     if not is_table:
-        fields = _without_actions(_without_inner(fields))
+        fields = _without_actions(_without_galleries(_without_inner(fields)))
     fields = [field for field in fields if not _is_time_text(field, fields)]
     fields = [field for field in fields if not _is_truncated(field, fields)]
     if any(field.take in {"text", "own"} for field in fields):
@@ -48,6 +49,17 @@ def _without_inner(fields: list[CandidateField]) -> list[CandidateField]:
         inner = [field for field in kind if field.is_inner]
         dropped.update(map(id, inner if len(inner) < len(kind) else inner[1:]))
     return [field for field in fields if id(field) not in dropped]
+
+
+def _without_galleries(fields: list[CandidateField]) -> list[CandidateField]:
+    """Keep the first image of each gallery, and the first images of an item that has many."""
+    galleries: dict[tuple[str, ...], CandidateField] = {}
+    for field in fields:
+        if field.is_image:
+            unnumbered = tuple(word for place, word in enumerate(field.slot.key) if place % 4 != 3)
+            galleries.setdefault((field.take, *unnumbered), field)
+    kept = {id(field) for field in list(galleries.values())[:_MOST_IMAGES]}
+    return [field for field in fields if not field.is_image or id(field) in kept]
 
 
 def _rank(field: CandidateField) -> tuple[int, int, float, int]:

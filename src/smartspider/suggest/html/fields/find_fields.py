@@ -15,7 +15,7 @@ from smartspider.suggest.html.fields.attributes import (
 )
 from smartspider.suggest.html.fields.candidate_field import CandidateField, Values
 from smartspider.suggest.html.fields.distinct_fields import distinct_fields
-from smartspider.suggest.html.fields.shapes import FORMAT, Shape, has_word, shape_of
+from smartspider.suggest.html.fields.shapes import FORMAT, Shape, has_word, is_emphasis, shape_of
 from smartspider.suggest.html.fields.slots import SAMPLE, SKIPPED, Slot
 from smartspider.suggest.html.tree import Element, Tree
 from smartspider.suggest.text_kinds import classify, classify_all, common_ending, common_label
@@ -116,8 +116,13 @@ class _SlotReader:
         if shape == "flow":
             self._close_all(kids)
         if shape == "text":
-            self._close(kids, {id(kid) for kid in kids if len(kid.elements) >= _STEADY * len(slot.elements)})
+            self._close(kids, {id(kid) for kid in self._values_inside(slot, kids)})
         yield self._own(slot, kids) if shape == "parts" else self._whole(slot)
+
+    def _values_inside(self, slot: Slot, kids: list[Slot]) -> list[Slot]:
+        """Return the slots in a text that are values, too: in nearly all items, and no words set off."""
+        steady = [kid for kid in kids if len(kid.elements) >= _STEADY * len(slot.elements)]
+        return [kid for kid in steady if not is_emphasis(self._tree, slot, kid)]
 
     def _separate(self, slot: Slot, kids: list[Slot]) -> list[Slot]:
         """Return the slots in a cell that are values of their own: two or more in most rows."""

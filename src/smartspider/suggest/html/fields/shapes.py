@@ -8,6 +8,7 @@ from unicodedata import category
 from smartspider.suggest.html.class_names import is_stable
 from smartspider.suggest.html.fields.slots import Slot
 from smartspider.suggest.html.tree import Element, Tree
+from smartspider.suggest.text_kinds import classify_all
 
 Shape = Literal["container", "parts", "text", "flow"]
 """`container`: no text of its own; `parts`: text of its own beside separate values; `text`: one text with
@@ -18,6 +19,10 @@ FORMAT = frozenset(
     "acronym dfn s strike big nobr".split()
 )
 """Inline elements that belong to the surrounding text."""
+EMPHASIS = frozenset("b strong i em u mark sup sub wbr font".split())
+"""Formatting that sets off words of a text."""
+_LINES = frozenset("a h1 h2 h3 h4 h5 h6".split())
+"""Elements that are one line of text."""
 BLOCKS = frozenset("p ul ol pre blockquote dl table figure hr".split())
 """Elements of which texts consist."""
 _STEADY = 0.7
@@ -29,9 +34,11 @@ def shape_of(tree: Tree, slot: Slot, kids: list[Slot]) -> Shape:
     elements = list(slot.elements.values())
     with_own = sum(1 for element in elements if any(map(has_word, element.own)))
     if with_own * 2 >= len(elements):
-        telling = [kid for kid in kids if _has_words(tree, kid)]
+        telling = [kid for kid in kids if _has_words(tree, kid) and not is_emphasis(tree, slot, kid)]
         return "parts" if telling and _has_parts(tree, slot, telling) else "text"
     if kids and _is_inline(elements) and (_has_loose_words(slot, kids) or _is_series(elements)):
+        return "text"
+    if slot.is_named and all(map(is_text_only, elements)):
         return "text"
     return "flow" if _is_flow(tree, elements) else "container"
 
@@ -53,6 +60,19 @@ def _has_parts(tree: Tree, slot: Slot, kids: list[Slot]) -> bool:
     steady = [kid for kid in parts if _share(kid, slot) >= _STEADY]
     is_short = sum(map(len, own)) <= _LONG * len(own)
     return is_short and 2 * len(steady) > len(parts)
+
+
+def is_emphasis(tree: Tree, slot: Slot, kid: Slot) -> bool:
+    """Return True for words of a text that are set off: those searched for, in the results of a search."""
+    if kid.example.tag not in EMPHASIS:
+        return False
+    texts = [tree.text(element, 80).casefold() for some in kid.repeats.values() for element in some]
+    if classify_all(texts) != "text":
+        return False
+    between = sum(len(element.own) > 1 for element in slot.elements.values())
+    if len(set(texts)) == 1 and 2 * between <= len(slot.elements):
+        return False  # a label before the text, or a badge after it
+    return slot.example.tag in _LINES or (kid.is_list and 2 * len(set(texts)) <= len(texts))
 
 
 def has_word(text: str) -> bool:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from smartspider.suggest.html.class_names import is_stable, is_state, split_words
+from smartspider.suggest.html.selector_names import TELLING_ATTRS
 from smartspider.suggest.html.tree import Element, Tree
 
 Key = tuple[str, ...]
@@ -20,7 +21,8 @@ MAX_LEVELS = 24
 MAX_CHILDREN = 300
 MAX_SLOTS = 400
 MAX_INSIDE = 400
-_MOST = 0.9
+_MOST, _MOST_MARKED = 0.9, 0.8
+"""The share of items with an element of a class name, and of an attribute that names it."""
 SKIPPED = frozenset(("button", "select", "option", "datalist", "textarea", "input"))
 LABEL_TAGS = frozenset(("dt", "th", "label"))
 LABEL_WORDS = frozenset(
@@ -30,6 +32,7 @@ _LABEL_HOLDERS = frozenset(("span", "b", "strong", "div", "em", "label", "i", "s
 _LABEL_LENGTH = 40
 _MANY = 4
 _USUAL = 0.8
+_FEW_ROWS = 10
 
 
 class Slot:
@@ -53,6 +56,11 @@ class Slot:
     def is_list(self) -> bool:
         """True if most items have several of its elements."""
         return 2 * sum(map(len, self.repeats.values())) > 3 * len(self.repeats)
+
+    @property
+    def is_named(self) -> bool:
+        """True if its elements have a name in common, and not a place."""
+        return self.key[1:2] == ("named",)
 
     @property
     def example(self) -> Element:
@@ -93,9 +101,8 @@ def _named_slots(tree: Tree, top: Slot, slots: list[Slot], members: set[int]) ->
         for element in tree.inside(item)[:MAX_INSIDE]:
             if element.order in members:
                 break
-            for name in element.classes:
-                if is_stable(name):
-                    found[element.tag, name][index].append(element)
+            for name in _names_of(element):
+                found[element.tag, name][index].append(element)
     placed = {
         element.order
         for slot in slots
@@ -107,12 +114,21 @@ def _named_slots(tree: Tree, top: Slot, slots: list[Slot], members: set[int]) ->
         firsts = {index: some[0] for index, some in elements.items()}
         is_single = sum(len(some) for some in elements.values()) <= 1.1 * len(elements)
         is_new = sum(one.order in placed for one in firsts.values()) < 0.5 * len(firsts)
-        if count > 2 and len(firsts) >= _MOST * count and is_single and is_new:
+        needed = (_MOST_MARKED if "=" in name else _MOST) * count
+        if count > 2 and len(firsts) >= needed and is_single and is_new:
             slot = Slot((tag, "named", name, "1"), top)
             slot.elements = firsts
             slot.repeats = {index: [one] for index, one in firsts.items()}
             named.append(slot)
     return named
+
+
+def _names_of(element: Element) -> Iterator[str]:
+    """Yield the stable class names of an element, and its attributes that name what it holds."""
+    yield from filter(is_stable, element.classes)
+    for name in TELLING_ATTRS:
+        if element.attrs.get(name):
+            yield f"{name}={element.attrs[name]}"
 
 
 def _below(tree: Tree, slot: Slot, members: set[int], count: int) -> Iterator[Slot]:
@@ -168,20 +184,44 @@ def _inner_lists(families: dict[int, list[Element]], steps: dict[int, list[Key]]
     """
     counts: dict[Key, list[int]] = defaultdict(list)
     looks: dict[Key, Counter[Key]] = defaultdict(Counter)
+    members: dict[Key, list[Element]] = defaultdict(list)
     for index, children in families.items():
         for step, number in Counter(steps[index]).items():
             counts[step].append(number)
         for child, step in zip(children, steps[index], strict=True):
             looks[step][_look(child)] += 1
+            members[step].append(child)
     found = set()
     for step, numbers in counts.items():
         is_alike = looks[step].most_common(1)[0][1] * 2 > looks[step].total()
         usual, times = Counter(numbers).most_common(1)[0]
         is_fixed = times >= _USUAL * len(numbers) and usual > 1 and (usual == 2 or not is_alike)
         differs = len(set(numbers)) > 1 and not is_fixed
-        if step[1] not in {"nth", "label"} and (differs or (usual >= _MANY and is_alike)):
+        is_list = differs or (usual >= _MANY and is_alike)
+        is_layout = _is_layout_table(members[step], numbers) or (not is_alike and _are_blocks(members[step]))
+        if is_list and step[1] not in {"nth", "label"} and not is_layout:
             found.add(step)
     return found
+
+
+def _is_layout_table(rows: list[Element], numbers: list[int]) -> bool:
+    """Return True for the rows of a table that divides an item: a few of one cell, as many in each item."""
+    usual, times = Counter(numbers).most_common(1)[0]
+    single = sum(len(row.children) == 1 for row in rows)
+    is_fixed = usual <= _FEW_ROWS and times >= _USUAL * len(numbers)
+    return rows[0].tag == "tr" and is_fixed and single >= _USUAL * len(rows)
+
+
+def _are_blocks(elements: list[Element]) -> bool:
+    """Return True for siblings that divide an item into blocks: most have several texts."""
+    divided = sum(_text_holders(element) > 1 for element in elements)
+    return elements[0].tag == "div" and 2 * divided > len(elements)
+
+
+def _text_holders(element: Element, levels: int = 6) -> int:
+    """Return the number of elements with a text of their own, down to some levels."""
+    below = sum(_text_holders(child, levels - 1) for child in element.children) if levels else 0
+    return below + bool(element.own)
 
 
 def _look(element: Element) -> Key:

@@ -22,6 +22,7 @@ from smartspider.suggest.html.lists.list_analysis import (
     is_same_list,
     refine,
 )
+from smartspider.suggest.html.lists.scoring import field_weight
 from smartspider.suggest.html.lists.tables import common_headers, row_selector
 from smartspider.suggest.html.lists.xpath_rules import anchor_xpath, field_rule
 from smartspider.suggest.html.selectors import ItemSelectors
@@ -34,6 +35,7 @@ MAX_COLUMNS = 120
 MAX_LISTS = 4
 _LEAST_SCORE = 1.0
 _REFINED = 12
+_TELLING_KINDS = frozenset(("price", "date", "rating", "email", "phone"))
 
 
 def element_lists(tree: Tree) -> list[Draft]:
@@ -105,7 +107,7 @@ class _DraftWriter:
         finder = FieldSelectors(analysis.group.sample)
         most = MAX_COLUMNS if analysis.group.tables else MAX_FIELDS
         found = [(one, *finder.best(one.slot)) for one in analysis.candidates[: 3 * most]]
-        found = [entry for entry in found if entry[2] >= 0.6][:most]
+        found = _weightiest([entry for entry in found if entry[2] >= 0.6], most)
         hooks = _hooks(found)
         tables = list(analysis.group.tables)
         items = row_selector(self._selectors, tables) if tables else None
@@ -119,6 +121,22 @@ class _DraftWriter:
             (one, rule) for one in analysis.candidates if (rule := field_rule(one)) is not None
         ]
         return items, rules[:MAX_FIELDS]
+
+
+def _weightiest(
+    found: list[tuple[CandidateField, str, float]], most: int
+) -> list[tuple[CandidateField, str, float]]:
+    """Return as many fields as there may be, in their order: those that tell most of the items."""
+    if len(found) <= most:
+        return found
+    kept = sorted(range(len(found)), key=lambda number: -_telling_weight(found[number][0]))[:most]
+    return [found[number] for number in sorted(kept)]
+
+
+def _telling_weight(candidate: CandidateField) -> float:
+    """Weigh a field; prices, dates, ratings and what the page names for machines come first."""
+    is_telling = candidate.kind in _TELLING_KINDS or "itemprop" in candidate.slot.example.attrs
+    return field_weight(candidate) + is_telling
 
 
 def _blank_columns(

@@ -28,6 +28,8 @@ _NOTHING = 0.3
 """The weight of what is too little for a title."""
 _USUAL = 0.8
 _FEW = 4
+_RARE = 0.3
+"""The share of items with a value that does not count."""
 _LABELS, _PROSE = 0.4, 0.5
 _LEAST_LABELS = 8
 _LONGEST_LABEL = 40
@@ -36,6 +38,8 @@ _TURNS = frozenset(("alt", "odd", "even", "alternate", "alternating"))
 _LEAST_OF_ALL = 0.8
 """The score of a list of several kinds, compared with that of one kind, that is enough to come first."""
 _COMPARED = 200
+_OF_NAMED, _OF_OTHERS = 0.34, 0.5
+"""The share of the usual fields that an item has at least: of siblings with one name, and of others."""
 _GROUP_PENALTY = 0.25
 _PART_PENALTY = 0.6
 
@@ -104,7 +108,7 @@ def _has_labels(candidates: list[CandidateField]) -> bool:
     """
     if any(candidate.is_link and candidate.coverage >= _USUAL for candidate in candidates):
         return False
-    both = [candidate for candidate in candidates if candidate.is_text]
+    both = [candidate for candidate in candidates if candidate.is_text and candidate.coverage >= _RARE]
     texts = [candidate.found for candidate in both]
     if len(texts) != 2 or len(texts[0]) < _LEAST_LABELS or both[0].kind != "text":
         return False
@@ -128,10 +132,11 @@ def refine(tree: Tree, analysis: ListAnalysis) -> ListAnalysis:
         return analysis
     candidates = find_fields(tree, find_slots(tree, items, {item.order for item in items}), len(items))
     usual = [candidate for candidate in candidates if candidate.coverage >= 0.6]
+    needed = (_OF_NAMED if _are_named_siblings(items) else _OF_OTHERS) * len(usual)
     kept = [
         item
         for index, item in enumerate(items)
-        if 2 * sum(1 for candidate in usual if candidate.values[index]) >= len(usual)
+        if sum(1 for candidate in usual if candidate.values[index]) >= needed
     ]
     if len(kept) == len(items) or len(kept) < 2:
         return analysis

@@ -11,6 +11,9 @@ _AWAY_ROLES = frozenset(
     ("navigation", "contentinfo", "menu", "menubar", "dialog", "search", "banner", "toolbar")
 )
 _MAIN_NAMES = frozenset(("content", "main", "primary", "maincontent", "main-content", "bodycontent"))
+_RESULT_WORDS = frozenset(("result", "results"))
+_AD_WORDS = frozenset(("ad", "ads"))
+"""Words for advertisements, and for what is found on sites with classified ones."""
 NAVIGATION, MARGIN, OUTSIDE = 0.15, 0.4, 0.6
 _MOST_OF_THE_PAGE = 0.6
 _SHALLOW = 6
@@ -23,7 +26,7 @@ class PlaceMap:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._weights: list[float] = []
-        main = _main_of(tree)
+        self._main = main = _main_of(tree)
         for element in tree.elements:
             above = 1.0 if element.parent is None else self._weights[element.parent.order]
             own = self._own_weight(element)
@@ -42,12 +45,17 @@ class PlaceMap:
     def _own_weight(self, element: Element) -> float:
         if element.tag in {"html", "body", "main"} or element.attrs.get("role") == "main":
             return 1.0
-        if element.tag in _AWAY_TAGS or element.attrs.get("role", "").lower() in _AWAY_ROLES:
+        if self._main is not None and element.order < self._main.order < element.end:
+            return 1.0
+        words = _words(element)
+        has_results = not words.isdisjoint(_RESULT_WORDS)
+        role = element.attrs.get("role", "").lower()
+        if element.tag in _AWAY_TAGS or (role in _AWAY_ROLES and not has_results):
             return NAVIGATION
         if element.tag == "aside" or self._is_page_header(element):
             return MARGIN
-        words = _words(element)
-        weight = NAVIGATION if is_navigation(words) else MARGIN if words & SIDEBAR_WORDS else 1.0
+        aside = words & SIDEBAR_WORDS - (_AD_WORDS if has_results else frozenset())
+        weight = NAVIGATION if is_navigation(words) else MARGIN if aside else 1.0
         return 1.0 if weight < 1 and self._is_most(element, weight) else weight
 
     def _is_page_header(self, element: Element) -> bool:
