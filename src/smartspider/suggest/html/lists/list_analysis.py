@@ -38,7 +38,7 @@ _TURNS = frozenset(("alt", "odd", "even", "alternate", "alternating"))
 _LEAST_OF_ALL = 0.8
 """The score of a list of several kinds, compared with that of one kind, that is enough to come first."""
 _COMPARED = 200
-_OF_NAMED, _OF_OTHERS = 0.34, 0.5
+_OF_NAMED, _OF_OTHERS = 0.3, 0.5
 """The share of the usual fields that an item has at least: of siblings with one name, and of others."""
 _GROUP_PENALTY = 0.25
 _PART_PENALTY = 0.6
