@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from selectolax.lexbor import LexborHTMLParser
+
+from smartspider.suggest.html.lists.places import MARGIN, PlaceMap
+from smartspider.suggest.html.tree import Tree
 from smartspider.suggest.suggestion import Suggestion
 
 Best = Callable[..., Suggestion]
@@ -96,11 +100,10 @@ def test_what_contains_the_main_content_is_no_menu(best: Best) -> None:
     assert samples_of(best(page))["title"] == "Bo bike"
 
 
-def test_results_of_a_site_with_classified_ads_are_its_content(best: Best) -> None:
-    ads = "".join(
-        f"<li><a href='/ad/{i}'>{name} flat</a><p>{i} rooms in {name} with a garden</p><b>{i}0 €</b></li>"
-        for i, name in enumerate(NAMES[:5])
-    )
-    towns = "".join(f"<li><a href='/{name}'>{name}</a> <b>{i}</b></li>" for i, name in enumerate(NAMES * 2))
-    page = f"<ul class='AdResults'>{ads}</ul><div id='courts'><ul>{towns}</ul></div>"
-    assert samples_of(best(page))["title"] == "Bo flat"
+def test_results_of_a_site_with_classified_ads_are_its_content() -> None:
+    page = "<ul class='{}'><li>A flat</li></ul><p>Prices of flats in all towns, day by day.</p>"
+    for name, weight in (("AdResults", 1.0), ("AdBox", MARGIN)):
+        root = LexborHTMLParser(page.format(name)).root
+        assert root is not None
+        tree = Tree(root)
+        assert PlaceMap(tree).weight([one for one in tree.elements if one.tag == "li"]) == weight
