@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import msgspec
 import pytest
 from tests.unit.api.asking import Answer, Caller
 
+from smartspider.core.errors import TooMany
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.operations.services import Services
+from smartspider.services.runs.views import spec_warnings
 from smartspider_testing.contracts.actions import closed, done, failed
 
+T = TypeVar("T")
 ENTRY = "http://127.0.0.1:1/list"
 TASK: dict[str, Any] = {
     "name": "shop",
@@ -72,6 +77,23 @@ async def test_what_a_task_may_miss_is_said_when_it_is_kept_and_when_it_is_start
     assert "fewer than one in 10,000 (0.01 %), and their pages are missed" in warning["message"]
     await create(api, name="exact")
     assert (await api.post("/api/tasks/exact/start")).expect(202).json["warnings"] == []
+
+
+class WithoutWarnings:
+    """Refuses to compute warnings, as a busy server does."""
+
+    async def run(self, work: Callable[..., T], *values: Any, holder: str = "") -> T:
+        if work is spec_warnings:
+            raise TooMany("too many checks are waiting", retry_after_s=1.0)
+        return work(*values)
+
+
+async def test_a_run_that_was_created_is_answered_though_its_warnings_are_refused(
+    api: Caller, services: Services
+) -> None:
+    task_id = await create(api)
+    services.installation = msgspec.structs.replace(services.installation, offload=WithoutWarnings())
+    assert (await api.post(f"/api/tasks/{task_id}/start")).expect(202).json["warnings"] == []
 
 
 @pytest.mark.parametrize("call", ["status", "metrics"])

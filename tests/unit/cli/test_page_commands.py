@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,6 +38,15 @@ class Site(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Print nothing."""
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """The signal handlers of this process, which a crawl replaces."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

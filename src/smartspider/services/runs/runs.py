@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from smartspider.core.errors import RequestInvalid, TooMany
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import Run, RunState
 from smartspider.core.tasks import TaskRecord
@@ -19,6 +20,7 @@ from smartspider.services.runs import views
 from smartspider.services.runs.blockers import NO_WORKER, find_blockers
 from smartspider.services.runs.lookup import newest_run
 from smartspider.views.listed import Listed
+from smartspider.views.problem import Wrong
 from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
 
 HOSTS_SHOWN = 20
@@ -92,12 +94,19 @@ async def _with_reason(installation: Installation, view: RunStatusT) -> RunStatu
     return msgspec.structs.replace(view, reason=causes[0].what) if causes else view
 
 
+async def _warnings(installation: Installation, run: Run, holder: str) -> list[Wrong]:
+    """Return the warnings about a task; none if they cannot be had, because the run exists already."""
+    try:
+        return await installation.offload.run(views.spec_warnings, run.spec, holder=holder)
+    except (TooMany, RequestInvalid):
+        return []
+
+
 async def get_begun(installation: Installation, run: Run, holder: str = "") -> Begun:
     """Return the view of a started run to a user; its reason names what blocks it, if that is known in
     time.
     """
-    warnings = await installation.offload.run(views.spec_warnings, run.spec, holder=holder)
-    view = views.begun_view(run, warnings)
+    view = views.begun_view(run, await _warnings(installation, run, holder))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(BLOCKER_TIMEOUT_S):
             view = await _with_reason(installation, view)

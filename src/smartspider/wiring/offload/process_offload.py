@@ -23,7 +23,7 @@ T = TypeVar("T")
 class OffloadLimits(msgspec.Struct, frozen=True):
     """Limits of calls: the number at a time, and the time of each."""
 
-    slots: SlotLimits = SlotLimits(total=2, reserve=1, waiting=16)
+    slots: SlotLimits = SlotLimits(total=2, reserve=1, waiting=64)
     time_limit_s: float = 10.0
     grace_s: float = 5.0
     """Time for starting a process and for the answer."""
