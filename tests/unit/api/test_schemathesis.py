@@ -15,7 +15,8 @@ from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, 
 
 from smartspider.core.errors import NameNotResolved
 from smartspider.core.limits.rate_limits import RateLimit
-from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.core.workers.worker import SILENT_S, WorkerRegistration
+from smartspider.interfaces.worker_registry import HeartbeatReport
 from smartspider.operations.services import Services
 from smartspider.wiring.preview.previews import Previews
 
@@ -40,9 +41,18 @@ SETTLED = msgspec.structs.replace(SETTINGS, rate_limit=RateLimit(1e5, 1e5))
 async def services(tmp_path: Path) -> AsyncIterator[Services]:
     """Services where workers and a keeper seem to be."""
     async with open_services(tmp_path / "data", SETTLED) as services:
-        await services.installation.frontier.join(WorkerRegistration("worker 0", "here", 1, "1", 8))
+        worker = await services.installation.frontier.join(WorkerRegistration("worker 0", "here", 1, "1", 8))
         assert await services.installation.leadership.take("keeper", 3600.0) is not None
+        beating = asyncio.create_task(_beat(services, worker))
         yield services
+        beating.cancel()
+
+
+async def _beat(services: Services, worker: int) -> None:
+    """Send heartbeats: a server with a silent worker is not ready."""
+    while True:
+        await services.installation.workers.beat(worker, HeartbeatReport(8, 1.0, 0))
+        await asyncio.sleep(SILENT_S / 4)
 
 
 @pytest.fixture
