@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\u2066"
 OBEYED = re.compile("[\x07\x80-\x9f\u202a-\u202e\u2066-\u2069]|\x1b(?!\\[[0-9;?]*[mhlKAGJ])|\x1b\\[2J")
-"""What must not reach a terminal; rich writes colours, hides the cursor and erases its own lines."""
+"""Sequences not meant for a terminal; rich writes colours, hides the cursor and erases its own lines."""
 TITLE = HOSTILE.replace("\x1b", "&#x1b;").replace("\x07", "&#7;")
 ROUTES: dict[str, list[dict[str, Any]]] = {
     "/": [{"body": f"<h1>{TITLE} red</h1><a class='child' href='/x?q={TITLE}'>x</a>"}],

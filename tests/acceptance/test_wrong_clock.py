@@ -60,7 +60,7 @@ def be_wrong(server: Server, clock: FakeClock, offset_s: float, *, seconds: floa
 
 
 def clock_actions(server: Server) -> list[str]:
-    """What the audit says of the clock, newest first."""
+    """Return the audit actions about the clock, newest first."""
     audit = server.ask("GET", "/api/audit?limit=200").expect(200).json["items"]
     return [one["action"] for one in audit if one["action"].startswith("clock.")]
 

@@ -1,4 +1,4 @@
-"""What one user holds does not shut out another: exports, previews, streams, sockets and queries."""
+"""Slots that one user holds do not shut out another: exports, previews, streams, sockets and queries."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def check(*, succeeds: bool) -> None:
 
 
 class Door:
-    """Somebody signs in; each attempt fails or succeeds."""
+    """A client that signs in; each attempt fails or succeeds."""
 
     def __init__(self, **limits: int) -> None:
         self.clock = ManualClock()

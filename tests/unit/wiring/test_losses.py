@@ -1,4 +1,4 @@
-"""What becomes of the requests of a worker that its supervisor kills."""
+"""Requests of a worker that its supervisor kills: the blamed one and the others."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ async def until_waiting(backend: PostgresBackend, count: int = 1) -> None:
 
 
 async def test_ids_of_events_are_given_by_the_commit(backend: PostgresBackend) -> None:
-    """Who reads on from the newest id must not miss one that was written earlier and committed later."""
+    """A reader that continues from the newest id misses none that was written earlier, committed later."""
     made = [await begin(backend, "one"), await begin(backend, "two", name="other")]
     before = await backend.events.last_id()
 
