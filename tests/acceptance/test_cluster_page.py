@@ -26,7 +26,7 @@ NAMES = {"crawler-1": platform.node(), "shop.example": "127.0.0.1"}
 LOOKS = ("smartspider node list", "smartspider run stall")
 """Commands that only look, and so may be asked again until they see what is shown."""
 TIMEOUT_S = 60.0
-VARIES = re.compile(r"worker \d+ \(pid \d+|\d+ s of CPU|\d+ cores?|seen \S+")
+VARIES = re.compile(r"worker \d+ \(pid \d+|\d+ s of CPU|\d+ cores?|seen \S+|\d+ in flight")
 
 
 class Shell:
