@@ -14,26 +14,13 @@ from pathlib import Path
 from benchmarks.outside.report import Results
 from benchmarks.outside.sources import open_source
 
+from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.requests.urls import normal_url
-from smartspider.fetch.cookies.session_cookies import SessionCookies
 
 SOURCE = "github:abarth/http-state@155e45c6168e6de2eb727193010fd12e3c789185"
 NOW = 1_300_000_000.0
 HOST = "http://home.example.org:8888"
 SHARE_ASKED = 215 / 222
-
-
-class StandingClock:
-    """A clock that stands."""
-
-    def now(self) -> float:
-        return NOW
-
-    def monotonic(self) -> float:
-        return NOW
-
-    async def sleep(self, seconds: float) -> None:
-        raise NotImplementedError
 
 
 def main() -> int:
@@ -48,7 +35,7 @@ def main() -> int:
 
 def sent_back(name: str, test: Path) -> bytes:
     """Return the cookies of the request that follows the answer of a test."""
-    cookies = SessionCookies(StandingClock())
+    cookies = CookieJar(lambda: NOW)
     url = f"{HOST}/cookie-parser?{name}"
     cookies.store(url, _headers(test, b"Set-Cookie"))
     location = _headers(test, b"Location") or [b"/cookie-parser-result?" + name.encode()]

@@ -153,10 +153,10 @@ class Workshop:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._logs = folder.parent / f"{folder.name}.logs"
+        self.logs = folder.parent / f"{folder.name}.logs"
         self._commands: list[Command] = []
         home = folder.parent / f"{folder.name}.home"
-        for each in (folder, self._logs, home):
+        for each in (folder, self.logs, home):
             each.mkdir()
         self._environment = {"HOME": str(home), "LANG": "C.UTF-8"}
         if "PYTHONPATH" in os.environ:  # a changed copy of the product is under test
@@ -180,7 +180,7 @@ class Workshop:
             [sys.executable, *map(str, arguments)],
             self.folder,
             {**self._environment, **(env or {})},
-            self._logs / str(len(self._commands)),
+            self.logs / str(len(self._commands)),
             stdin,
         )
         self._commands.append(command)

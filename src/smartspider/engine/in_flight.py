@@ -1,6 +1,6 @@
 """The requests a worker holds, from lease to settlement, each processed by its own task.
 
-They use the jobs that the worker has opened, one per run.
+They use the sessions and jobs that the worker has opened, one of each per run.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Protocol
 
 import msgspec
 
+from smartspider.core.cookies.jar import Cookie
 from smartspider.core.errors import NotFound
 from smartspider.core.frontier.lease import FencingToken, Lease
+from smartspider.core.frontier.verdict import Settlement
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import LIMIT, Run
 from smartspider.engine.context import WorkerContext
@@ -20,6 +23,7 @@ from smartspider.engine.heartbeat import HealthMeter
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.pacing import AT_ONCE, NEVER, HostOpenings
 from smartspider.engine.processor import Processed, Processor
+from smartspider.engine.session import RunCookies, Session
 
 
 class LeasedRequest(msgspec.Struct, frozen=True):
@@ -115,13 +119,20 @@ class InFlight:
                 finished.needed_at = self._openings.needed_at(finished.processed.settlement)
 
     async def settle(self) -> None:
-        """Commit finished requests. Only then are their links remembered and their leases ended."""
+        """Commit finished requests, with the cookies that changed before. Only then are their links
+        remembered and their leases ended.
+        """
         clock = self._context.clock
         await self._withdraw()
         group = [finished.processed for finished in self._done]
+        settlements = [processed.settlement for processed in group]
+        changed = self._add_cookies(settlements)
         began_at, self.settle_s = clock.monotonic(), float("inf")
-        report = await self._context.ledger.settle([processed.settlement for processed in group])
+        report = await self._context.ledger.settle(settlements)
         self.settle_s = clock.monotonic() - began_at
+        for run_id, version in report.cookies.items():
+            cookies, added = changed[run_id]
+            cookies.stored(added, version)
         del self._done[: len(group)]
         self._health.record_settled((processed.settlement for processed in group), len(report.stored))
         stored = set(report.stored)
@@ -133,6 +144,17 @@ class InFlight:
                 request.opened.job.links.remember(processed.children)
         for event in report.events:
             self._context.bus.publish(event)
+
+    def _add_cookies(self, settlements: list[Settlement]) -> dict[int, tuple[RunCookies, tuple[Cookie, ...]]]:
+        """Add the cookies that changed in a run to its first settlement; return them by run."""
+        changed: dict[int, tuple[RunCookies, tuple[Cookie, ...]]] = {}
+        for place, settlement in enumerate(settlements):
+            cookies = self._held[settlement.lease.token].opened.session.cookies
+            run_id = settlement.lease.run_id
+            if cookies is not None and run_id not in changed and (added := cookies.changes()):
+                changed[run_id] = cookies, added
+                settlements[place] = msgspec.structs.replace(settlement, cookies=added)
+        return changed
 
     async def _withdraw(self) -> None:
         """Release requests whose windows have not begun, of hosts that asked to slow down or fail."""
@@ -190,14 +212,23 @@ class Job(msgspec.Struct, frozen=True):
     links: LinkFilter
 
 
-OpenJob = Callable[[Run], AbstractAsyncContextManager[Job]]
+class RunOpener(Protocol):
+    """Opens what a worker needs for a run."""
+
+    def open_session(self, run: Run) -> AbstractAsyncContextManager[Session]:
+        """Open the connections and the cookies of a run; nothing that can be tuned changes them."""
+
+    def open_job(self, run: Run, session: Session) -> AbstractAsyncContextManager[Job]:
+        """Compile the rules of a run as it is tuned now."""
 
 
 class OpenedJob:
-    """A job and the number of requests that use it."""
+    """A job, its session, and the number of requests that use it."""
 
-    def __init__(self, job: Job, revision: int, stack: AsyncExitStack) -> None:
+    def __init__(self, run_id: int, job: Job, session: Session, revision: int, stack: AsyncExitStack) -> None:
+        self.run_id = run_id
         self.job = job
+        self.session = session
         self.revision = revision
         self.users = 0
         self._stack = stack
@@ -207,41 +238,61 @@ class OpenedJob:
         await self._stack.aclose()
 
 
-class JobCache:
-    """The open jobs of a worker. A replaced or finished one stays open while it has users."""
+class OpenedRuns:
+    """The open sessions and jobs of a worker.
 
-    def __init__(self, open_job: OpenJob) -> None:
-        self._open = open_job
+    A job is replaced when its run is tuned, and stays open while it has users. A session stays as long as
+    the worker works on its run.
+    """
+
+    def __init__(self, opener: RunOpener) -> None:
+        self._opener = opener
+        self._sessions: dict[int, tuple[Session, AsyncExitStack]] = {}
         self._current: dict[int, OpenedJob] = {}
         self._retired: list[OpenedJob] = []
 
-    async def get(self, run: Run) -> OpenedJob:
+    async def job(self, run: Run) -> OpenedJob:
         """Return the job of a run with its current tuning, opened if needed."""
         opened = self._current.get(run.id)
         if opened is None or opened.revision != run.revision:
-            stack = AsyncExitStack()
-            job = await stack.enter_async_context(self._open(run))
+            session, stack = await self._session(run), AsyncExitStack()
+            job = await stack.enter_async_context(self._opener.open_job(run, session))
             self._retire(run.id)
-            opened = self._current[run.id] = OpenedJob(job, run.revision, stack)
+            opened = self._current[run.id] = OpenedJob(run.id, job, session, run.revision, stack)
         return opened
 
     async def retain(self, runs: Iterable[int]) -> None:
-        """Close the jobs of all other runs and replaced ones once they have no users."""
+        """Close the jobs of all other runs and replaced ones once they have no users, and sessions without
+        jobs.
+        """
         for run_id in self._current.keys() - set(runs):
             self._retire(run_id)
         free = [opened for opened in self._retired if not opened.users]
         self._retired = [opened for opened in self._retired if opened.users]
         for opened in free:
             await opened.close()
+        used = {*runs, *self._current, *(opened.run_id for opened in self._retired)}
+        for run_id in self._sessions.keys() - used:
+            await self._sessions.pop(run_id)[1].aclose()
 
     async def close(self) -> None:
-        """Close all jobs."""
+        """Close all jobs and sessions."""
         for run_id in list(self._current):
             self._retire(run_id)
         retired, self._retired = self._retired, []
         async with AsyncExitStack() as stack:
+            for _, session_stack in self._sessions.values():
+                stack.push_async_callback(session_stack.aclose)
             for opened in retired:
                 stack.push_async_callback(opened.close)
+        self._sessions.clear()
+
+    async def _session(self, run: Run) -> Session:
+        if run.id not in self._sessions:
+            stack = AsyncExitStack()
+            session = await stack.enter_async_context(self._opener.open_session(run))
+            self._sessions[run.id] = session, stack
+        return self._sessions[run.id][0]
 
     def _retire(self, run_id: int) -> None:
         opened = self._current.pop(run_id, None)

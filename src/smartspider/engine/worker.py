@@ -17,7 +17,7 @@ from smartspider.core.workers import activity
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.context import WorkerContext, WorkerOptions
 from smartspider.engine.heartbeat import HealthMeter, Heartbeat, Peers, WorkerProbe
-from smartspider.engine.in_flight import InFlight, JobCache, OpenedJob, OpenJob
+from smartspider.engine.in_flight import InFlight, OpenedJob, OpenedRuns, RunOpener
 from smartspider.engine.loop_tick import ticking
 from smartspider.engine.outage import OutageRetry
 from smartspider.engine.pacing import AT_ONCE, NEVER
@@ -42,7 +42,7 @@ class Worker:
         self,
         context: WorkerContext,
         source: RunSource,
-        open_job: OpenJob,
+        opener: RunOpener,
         registration: WorkerRegistration,
         *,
         slots: int | None = None,
@@ -52,7 +52,7 @@ class Worker:
         self._clock = context.clock
         self._outage = context.outage or OutageRetry(context.clock, context.bus, is_enabled=False)
         self._source = source
-        self._jobs = JobCache(open_job)
+        self._opened = OpenedRuns(opener)
         self._slots = slots or 0
         self._follows = slots is None
         self._options = options
@@ -91,7 +91,7 @@ class Worker:
                     await self._drain()
             finally:
                 await self._in_flight.cancel_all()
-                await self._jobs.close()
+                await self._opened.close()
 
     def _own_slots(self) -> int | None:
         return self._slots if self._follows else None
@@ -262,13 +262,15 @@ class Worker:
         opened = await self._open_job(run) if run is not None else None
         if opened is None:
             return False
+        if opened.session.cookies is not None:
+            await opened.session.cookies.catch_up(lease.cookie_version)
         self._in_flight.start(lease, opened)
         return True
 
     async def _open_job(self, run: Run) -> OpenedJob | None:
         """Return the job of a run; None if it cannot be opened, which ends the run or this worker."""
         try:
-            return await self._jobs.get(run)
+            return await self._opened.job(run)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a bad run must not stop the others
@@ -289,7 +291,7 @@ class Worker:
             opened = [await self._open_job(run) for run in list(self._runs.values())]
             self._slots = sum(each.job.plan.concurrency for each in opened if each is not None)
         await self._in_flight.abandon(self._runs)
-        await self._jobs.retain(self._runs)
+        await self._opened.retain(self._runs)
 
     async def _drain(self) -> None:
         """Finish and settle requests in flight; leaving releases the rest."""

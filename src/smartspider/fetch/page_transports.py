@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Protocol
 
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.interfaces.fetcher import Fetcher, Permit, Transport, TransportContext
+from smartspider.interfaces.fetcher import Fetcher, Permit, RunTransport, Transport, TransportContext
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import resolve
 
 
-class RunTransport(Fetcher, Protocol):
-    """An opened transport."""
-
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        """Return a fetcher that truncates longer bodies instead of refusing them."""
-
-
 @asynccontextmanager
 async def open_transport(plan: FetchPlan, context: TransportContext) -> AsyncIterator[RunTransport]:
-    """Open the transports of a run. Those of different modes share no connections and no cookies."""
+    """Open the transports of a run. Those of different modes share cookies, but no connections."""
     async with AsyncExitStack() as stack:
         opened: dict[str, Transport] = {}
         for mode in sorted(plan.modes):

@@ -9,14 +9,13 @@ from smartspider.core.requests.origins import UNNAMED
 from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
-from smartspider.fetch.page_transports import RunTransport
 from smartspider.fetch.private_addresses import GuardLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
 from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.fetch.robots_policy import RobotsLayer, RobotsPolicy
 from smartspider.fetch.secrets import SecretsLayer
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher
+from smartspider.interfaces.fetcher import Fetcher, RunTransport
 from smartspider.interfaces.robots_cache import RobotsCache
 
 

@@ -26,8 +26,7 @@ from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.charset.detection import detect_charset
-from smartspider.fetch.cookies.cookie_header import merge_cookies, send_bytes
-from smartspider.fetch.cookies.session_cookies import SessionCookies
+from smartspider.fetch.cookie_header import merge_cookies, send_bytes
 from smartspider.fetch.exchange import (
     Exchange,
     PreparedHeaders,
@@ -77,10 +76,7 @@ class _PermittedRequest(aiohttp.ClientRequest):
 
 
 class AiohttpTransport:
-    """See `interfaces/fetcher.py`. Cookies live as long as the transport: one transport per run.
-
-    Proxies may be http, https or socks5.
-    """
+    """See `interfaces/fetcher.py`. Proxies may be http, https or socks5."""
 
     def __init__(
         self,
@@ -92,7 +88,7 @@ class AiohttpTransport:
         self._plan = plan
         self._clock = context.clock
         self._choose_proxy = context.choose_proxy
-        self._cookies = SessionCookies(context.clock)
+        self._cookies = context.cookies
         self._sessions = TransportSessions(
             context.policy, _PermittedRequest, min(CONNECT_S, _longest_s(plan)), tls
         )
@@ -125,6 +121,8 @@ class AiohttpTransport:
         timeout_s = self._plan.of_page(request.page).timeout_s
         for _ in range(_FRESH_CONNECTIONS):
             await permit.approach()
+            if self._cookies is not None:
+                await self._cookies.refresh()
             exchange = Exchange(headers, permit, timeout_s, self._clock)
             token = _exchange.set(exchange)
             try:
@@ -146,7 +144,8 @@ class AiohttpTransport:
     async def _converse(self, request: Request, exchange: Exchange, read: ReadBody, max_bytes: int) -> Page:
         extras = request.extras
         proxy = self._choose_proxy(request) if self._choose_proxy is not None else None
-        exchange.cookie = self._cookies.header_for(request.url)
+        cookies = self._cookies
+        exchange.cookie = cookies.header_for(request.url) if cookies is not None else None
         session, via = self._sessions.direct if proxy is None else self._sessions.via_proxy(proxy)
         answer = await session.request(
             extras.method,
@@ -155,9 +154,9 @@ class AiohttpTransport:
             proxy=via,
             allow_redirects=False,
         )
-        if SET_COOKIE in answer.headers:
+        if cookies is not None and SET_COOKIE in answer.headers:
             lines = (value for name, value in answer.raw_headers if name.lower() == b"set-cookie")
-            self._cookies.store(request.url, lines)
+            cookies.store(request.url, lines)
         try:
             body = await read(answer, max_bytes)
         except BaseException:

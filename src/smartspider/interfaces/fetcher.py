@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -51,15 +51,36 @@ ChooseProxy = Callable[[Request], str | None]
 """Returns the URL of the proxy for a request; None for a direct connection."""
 
 
+class Cookies(Protocol):
+    """The cookies that requests are sent with. 1. What an answer sets is sent with the next request."""
+
+    async def refresh(self) -> None:
+        """Take over cookies that other workers received; called before a request is sent."""
+
+    def header_for(self, url: str) -> bytes | None:
+        """Return the value of the Cookie header of a request; None if there are no cookies for it."""
+
+    def store(self, url: str, headers: Iterable[bytes]) -> None:
+        """Store the cookies of the Set-Cookie headers of an answer."""
+
+
 class TransportContext(msgspec.Struct, frozen=True):
-    """The values a transport gets from its worker."""
+    """The values a transport gets from its worker. `cookies` None: none are kept."""
 
     clock: Clock
     policy: AddressPolicy
     choose_proxy: ChooseProxy | None = None
+    cookies: Cookies | None = None
 
 
-class Transport(Fetcher, Protocol):
+class RunTransport(Fetcher, Protocol):
+    """An opened transport."""
+
+    def cut_at(self, max_bytes: int) -> Fetcher:
+        """Return a fetcher that truncates longer bodies instead of refusing them."""
+
+
+class Transport(RunTransport, Protocol):
     """A fetcher that sends requests over the network: one exchange each, without redirects.
 
     `fetch.mode` of a task names it, and workers that have it declare its name as a capability. It is an
@@ -71,9 +92,6 @@ class Transport(Fetcher, Protocol):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
-
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        """Return a fetcher that truncates longer bodies instead of refusing them."""
 
 
 TransportFactory = Callable[[FetchPlan, TransportContext], Transport]

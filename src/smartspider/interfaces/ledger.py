@@ -27,6 +27,8 @@ class SettleReport(msgspec.Struct, frozen=True):
     """Rows of the leases whose children are in the store now. The links of other rows may be missing."""
     continued: list[int] = []
     """Rows of `stored` whose next pages are in the store as well."""
+    cookies: dict[int, int] = {}
+    """The version of the cookies of each run whose cookies were stored."""
 
 
 class Ledger(Protocol):
@@ -62,6 +64,8 @@ class Ledger(Protocol):
        whatever is repeated, and is no longer left out when it becomes a request. Skipped requests are
        counted by the same reasons; a count that misses links says so.
     19. A run knows the fields of its items that have no value in any stored row.
+    20. Cookies of a settlement are stored in its settle, whatever its verdict, as the next version of the
+       cookies of its run.
     """
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:

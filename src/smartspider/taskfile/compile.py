@@ -83,6 +83,7 @@ def _fetch(task: Task, files: Mapping[str, PagePlan]) -> FetchPlan:
         max_bytes=fetch.max_bytes,
         user_agents=tuple(fetch.user_agents),
         send_secrets_to=tuple(origin_of(url) for url in map(normal_url, fetch.send_secrets_to) if url),
+        cookies=fetch.cookies,
     )
     pages = {
         name: _page_fetch(plan, page.fetch) for name, page in task.pages.items() if page.fetch != PageFetch()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Protocol
 
 import msgspec
@@ -29,6 +29,7 @@ from smartspider.engine.permits import GatePermit, PermitSource
 from smartspider.engine.processor import Processor, Reader
 from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
+from smartspider.engine.session import RunCookies, Session
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.page_transports import open_transport
@@ -85,8 +86,21 @@ class JobFactory(msgspec.Struct, frozen=True):
         return WorkerContext(own.store, own.frontier, ledger, own.workers, own.clock, self.bus, self.outage)
 
     @asynccontextmanager
-    async def open_job(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Job]:
-        """Open the job of a run: compile its plan, open its transport and build its fetcher."""
+    async def open_session(self, run: Run, plan: Plan, policy: AddressPolicy) -> AsyncIterator[Session]:
+        """Open the session of a run: its transport, and its cookies with those that are stored."""
+        store, clock = self.installation.store, self.installation.clock
+        cookies = None
+        if plan.fetch.cookies:
+            cookies = RunCookies(lambda after: store.cookies(run.id, after=after), clock)
+        context = TransportContext(clock, policy, choose_proxy(self.installation.settings), cookies)
+        async with open_transport(plan.fetch, context) as transport:
+            yield Session(transport, cookies)
+
+    @asynccontextmanager
+    async def open_job(
+        self, run: Run, plan: Plan, policy: AddressPolicy, session: Session
+    ) -> AsyncIterator[Job]:
+        """Open the job of a run: compile its plan and build its fetcher."""
         settings, clock = self.installation.settings, self.installation.clock
         activity.begin_run(run.id)
         try:
@@ -96,30 +110,29 @@ class JobFactory(msgspec.Struct, frozen=True):
         secrets = await read_secrets(self.installation.secrets, plan)
         if self.redactor is not None:
             register_secrets(self.redactor, plan, secrets)
-        context = TransportContext(clock, policy, choose_proxy(settings))
-        async with open_transport(plan.fetch, context) as transport:
-            trust = plan.trust if plan.sends_own_parts else None
-            headers = HeaderPlan(plan.fetch, settings.contact or None, trust=trust)
-            robots = None
-            if plan.politeness.obey_robots:
-                robots = build_robots(
-                    transport, policy=policy, headers=headers, cache=self._robots(), clock=clock
-                )
-            with self._links(run, plan, robots.allowed_if_known if robots else lambda _url: None) as links:
-                fetcher = build_fetcher(
-                    plan.fetch,
-                    transport,
-                    policy=policy,
-                    headers=headers,
-                    robots=robots,
-                    refuse=links.redirect_refusal,
-                    secrets=secrets if plan.sends_own_parts else None,
-                )
-                reader = self._reader(run, plan, compiled, links)
-                redact = str if self.redactor is None else self.redactor.text
-                bounded = ReadTimeout(reader, settings.watch.stall_s)
-                processor = Processor(plan, fetcher, bounded, self._permit_for, clock, redact=redact)
-                yield Job(plan, processor, links)
+        transport = session.transport
+        trust = plan.trust if plan.sends_own_parts else None
+        headers = HeaderPlan(plan.fetch, settings.contact or None, trust=trust)
+        robots = None
+        if plan.politeness.obey_robots:
+            robots = build_robots(
+                transport, policy=policy, headers=headers, cache=self._robots(), clock=clock
+            )
+        with self._links(run, plan, robots.allowed_if_known if robots else lambda _url: None) as links:
+            fetcher = build_fetcher(
+                plan.fetch,
+                transport,
+                policy=policy,
+                headers=headers,
+                robots=robots,
+                refuse=links.redirect_refusal,
+                secrets=secrets if plan.sends_own_parts else None,
+            )
+            reader = self._reader(run, plan, compiled, links)
+            redact = str if self.redactor is None else self.redactor.text
+            bounded = ReadTimeout(reader, settings.watch.stall_s)
+            processor = Processor(plan, fetcher, bounded, self._permit_for, clock, redact=redact)
+            yield Job(plan, processor, links)
 
     @contextmanager
     def _links(self, run: Run, plan: Plan, robots: RobotsCheck) -> Iterator[LinkFilter]:
@@ -148,6 +161,22 @@ class JobFactory(msgspec.Struct, frozen=True):
         return store if self.outage is None else OutageRetryRobotsCache(store, self.outage)
 
 
+class RunsOfPlans(msgspec.Struct, frozen=True):
+    """Opens the runs of a worker: `plan_of` returns the plan of a run, as it is tuned now."""
+
+    factory: JobFactory
+    plan_of: Callable[[Run], Plan]
+    policy: AddressPolicy
+
+    def open_session(self, run: Run) -> AbstractAsyncContextManager[Session]:
+        """Open the connections and the cookies of a run."""
+        return self.factory.open_session(run, self.plan_of(run), self.policy)
+
+    def open_job(self, run: Run, session: Session) -> AbstractAsyncContextManager[Job]:
+        """Open the job of a run."""
+        return self.factory.open_job(run, self.plan_of(run), self.policy, session)
+
+
 def run_worker(
     factory: JobFactory, run: Run, plan: Plan, policy: AddressPolicy, *, number: int = 0
 ) -> Worker:
@@ -155,7 +184,7 @@ def run_worker(
     return Worker(
         factory.context,
         GivenRuns(factory.installation.store, [run.id]),
-        lambda now: factory.open_job(now, with_tuning(plan, now), policy),
+        RunsOfPlans(factory, lambda now: with_tuning(plan, now), policy),
         _registration(factory.installation.settings, number, plan.concurrency),
     )
 
@@ -183,7 +212,7 @@ def fleet_worker(
             is_available,
             has_keeper=installation.is_cluster,
         ),
-        lambda run: factory.open_job(run, run_plan(run), policy),
+        RunsOfPlans(factory, run_plan, policy),
         _registration(installation.settings, number, slots, driver),
         slots=slots,
         options=options,

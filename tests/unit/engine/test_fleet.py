@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
+from tests.unit.engine.opener import JobOpener
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.core.errors import NotBuilt
@@ -106,12 +107,16 @@ class Fleet:
             finish_s=0.02,
         )
         registration = WorkerRegistration(name, "box")
-        return Worker(self._context(), source, self.open_job, registration, slots=slots, options=QUICK)
+        return Worker(
+            self._context(), source, JobOpener(self.open_job), registration, slots=slots, options=QUICK
+        )
 
     def crawler(self, *runs: Run) -> Worker:
         """A worker of a command."""
         source = GivenRuns(self.folder.store, [run.id for run in runs])
-        return Worker(self._context(), source, self.open_job, WorkerRegistration("crawler"), options=QUICK)
+        return Worker(
+            self._context(), source, JobOpener(self.open_job), WorkerRegistration("crawler"), options=QUICK
+        )
 
     def _context(self) -> WorkerContext:
         folder = self.folder

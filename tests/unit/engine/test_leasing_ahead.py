@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
+from tests.unit.engine.opener import JobOpener
 
 from smartspider.core.errors import FrontierUnavailable, StoreUnavailable
 from smartspider.core.frontier.lease import Lease, LeaseBatch
@@ -108,7 +109,12 @@ class Bench:
 
         source = AllRuns(folder.store, folder.clock, bus, lambda _: True)
         return Worker(
-            context, source, open_job, WorkerRegistration("one", "box"), slots=SLOTS, options=self.options
+            context,
+            source,
+            JobOpener(open_job),
+            WorkerRegistration("one", "box"),
+            slots=SLOTS,
+            options=self.options,
         )
 
     def _permit(self, lease: Lease) -> GatePermit:

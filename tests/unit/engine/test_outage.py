@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
+from tests.unit.engine.opener import JobOpener
 
 from smartspider.core.errors import FrontierUnavailable, NotArmed, StoreUnavailable
 from smartspider.core.events import Event, StoreLost, StoreReturned
@@ -97,7 +98,12 @@ class Crew:
 
         options = WorkerOptions(drain_s, store_s, beat_s=0.02, renew_s=0.02, refresh_s=0.01)
         return Worker(
-            context, source, open_job, WorkerRegistration("one", "box"), slots=slots, options=options
+            context,
+            source,
+            JobOpener(open_job),
+            WorkerRegistration("one", "box"),
+            slots=slots,
+            options=options,
         )
 
     def _permit(self, lease: Lease) -> GatePermit:

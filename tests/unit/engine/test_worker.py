@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
+from tests.unit.engine.opener import JobOpener
 
 from smartspider.backends.sqlite.database import SqliteDatabase
 from smartspider.core.errors import ConnectionDropped, FetchFailed, StoreUnavailable
@@ -95,7 +96,7 @@ class Crew:
 
         source = GivenRuns(folder.store, [run.id])
         self.worker = Worker(
-            context, source, open_job, WorkerRegistration("one"), slots=slots, options=self.options
+            context, source, JobOpener(open_job), WorkerRegistration("one"), slots=slots, options=self.options
         )
         return self.run
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.urls import normal_url
@@ -162,6 +163,7 @@ class Net:
         self, plan: FetchPlan = FetchPlan(), *, tls: ssl.SSLContext | None = None, **options: Any
     ) -> AiohttpTransport:
         options.setdefault("policy", AddressPolicy(opens_all=True))
+        options.setdefault("cookies", CookieJar(self.clock.now))
         return AiohttpTransport(plan, TransportContext(self.clock, **options), tls=tls)
 
     @asynccontextmanager

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
+from smartspider.core.cookies.jar import MAX_COOKIES_PER_DOMAIN, CookieJar
+from smartspider.core.cookies.set_cookie import parse_cookie_date
 from smartspider.core.errors import TooLarge
 from smartspider.core.runs.plan import FetchPlan
-from smartspider.fetch.cookies.session_cookies import MAX_COOKIES_PER_DOMAIN, SessionCookies
-from smartspider.fetch.cookies.set_cookie import parse_cookie_date
 
 HOST = "https://shop.example.co.uk"
 
 
 @pytest.fixture
-def cookies(net: Any) -> SessionCookies:
-    return SessionCookies(net.clock)
+def cookies(net: Any) -> CookieJar:
+    return CookieJar(net.clock.now)
 
 
 RAW = [
@@ -96,30 +96,30 @@ async def test_a_refused_body_does_not_cost_its_cookie(net: Any) -> None:
     ],
 )
 def test_a_cookie_is_sent_where_browsers_send_it(
-    cookies: SessionCookies, header: bytes, url: str, *, sent: bool
+    cookies: CookieJar, header: bytes, url: str, *, sent: bool
 ) -> None:
     cookies.store(f"{HOST}/", [header])
     assert (cookies.header_for(url) is not None) is sent
 
 
-def test_an_address_shares_no_cookies(cookies: SessionCookies) -> None:
+def test_an_address_shares_no_cookies(cookies: CookieJar) -> None:
     cookies.store("http://10.0.0.1/", [b"a=1; Domain=0.0.1", b"b=2"])
     assert cookies.header_for("http://9.0.0.1/") is None
     assert cookies.header_for("http://10.0.0.1/") == b"b=2"
 
 
-def test_a_secure_cookie_is_not_taken_from_an_open_connection(cookies: SessionCookies) -> None:
+def test_a_secure_cookie_is_not_taken_from_an_open_connection(cookies: CookieJar) -> None:
     cookies.store("http://h.example/", [b"a=1; Secure"])
     assert cookies.header_for("https://h.example/") is None
 
 
-def test_longer_paths_and_older_cookies_come_first(cookies: SessionCookies) -> None:
+def test_longer_paths_and_older_cookies_come_first(cookies: CookieJar) -> None:
     cookies.store(f"{HOST}/a/b", [b"one=1; Path=/", b"two=2", b"three=3; Path=/"])
     cookies.store(f"{HOST}/a/b", [b"one=again; Path=/"])
     assert cookies.header_for(f"{HOST}/a/c") == b"two=2; one=again; three=3"
 
 
-def test_a_cookie_ends_when_its_time_has_come(cookies: SessionCookies, net: Any) -> None:
+def test_a_cookie_ends_when_its_time_has_come(cookies: CookieJar, net: Any) -> None:
     cookies.store(HOST, [b"a=1; Max-Age=60"])
     net.clock.at += 59
     assert cookies.header_for(f"{HOST}/") == b"a=1"
@@ -127,7 +127,7 @@ def test_a_cookie_ends_when_its_time_has_come(cookies: SessionCookies, net: Any)
     assert cookies.header_for(f"{HOST}/") is None
 
 
-def test_the_oldest_cookies_of_a_domain_give_way(cookies: SessionCookies) -> None:
+def test_the_oldest_cookies_of_a_domain_give_way(cookies: CookieJar) -> None:
     cookies.store(f"{HOST}/", [b"c%d=1" % number for number in range(MAX_COOKIES_PER_DOMAIN + 5)])
     header = cookies.header_for(f"{HOST}/")
     assert header is not None

@@ -141,6 +141,7 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
         [["https://api.example.com", "http://h:8080/"]],
         [["api.example.com"], ["https://h/path"], ["https://a@h"], ["https://h?x"], "https://h"],
     ),
+    ("fetch.cookies", [True, False], [0, "yes", None]),
     ("fetch.timeout_s", [1, 0.5], [0, -1, "30", True, None]),
     ("fetch.max_bytes", [1], [0, 1.5, "20MB"]),
     ("fetch.user_agents", [["a/1"]], ["a/1", [""], ["a\nb"]]),

@@ -43,8 +43,8 @@ class PostgresOpenRows:
         """Return the requests of those rows that are open, in one statement."""
         found = await self._fetch(SQL.requests, list(url_ids))
         return {
-            url_id: OpenRequest(request_of(*request), attempts, returns, visit)
-            for url_id, attempts, returns, visit, *request in found
+            url_id: OpenRequest(request_of(*request), attempts, returns, visit, cookie_version)
+            for url_id, attempts, returns, visit, cookie_version, *request in found
         }
 
     async def places(self, url_ids: Sequence[int]) -> list[QueuePosition]:

@@ -334,6 +334,7 @@ def _lease(grant: Grant, row: OpenRequest) -> Lease:
         returns=row.returns,
         is_alone=grant.is_alone,
         visit=row.visit,
+        cookie_version=row.cookie_version,
     )
 
 

@@ -88,7 +88,7 @@ class SqliteFrontier:
             collector = queue.LeaseCollector(worker_id, want, now, self._db.clock_shift())
             if row(connection, SQL.holds_suspect, (worker_id,)):
                 return LeaseBatch([], now)
-            shares = _shares(connection, runs, capabilities)
+            shares, collector.cookie_versions = _shares(connection, runs, capabilities)
             run_ids = json.dumps([share.run_id for share in shares])
             connection.execute(SQL.asked, (now, run_ids))
             suspicious = {run_id for (run_id,) in rows(connection, SQL.with_suspects, (run_ids,))}
@@ -235,14 +235,17 @@ class SqliteFrontier:
         return worker_id in self._locks or is_alive(worker_lock(self._db.folder, worker_id))
 
 
-def _shares(connection: Connection, runs: Sequence[int], capabilities: frozenset[str]) -> list[RunShare]:
-    """Return those of the runs that lease."""
+def _shares(
+    connection: Connection, runs: Sequence[int], capabilities: frozenset[str]
+) -> tuple[list[RunShare], dict[int, int]]:
+    """Return those of the runs that lease, and the versions of their cookies, as far as they have any."""
     found = rows(connection, SQL.runnable, (json.dumps(list(runs)),))
-    return [
+    shares = [
         RunShare(run_id, weight, room, _own_pace(*own))
-        for run_id, state, needs, weight, room, *own in found
+        for run_id, state, needs, _, weight, room, *own in found
         if state in LEASES_IN and decode_capabilities(needs) <= capabilities
     ]
+    return shares, {run_id: version for run_id, _, _, version, *_ in found if version}
 
 
 def _own_pace(delay_s: float, own_gates: str | None) -> OwnPace | None:

@@ -82,6 +82,8 @@ class LeaseCollector(msgspec.Struct):
     now: float
     clock_shift: float
     leases: list[Lease] = []
+    cookie_versions: Mapping[int, int] = {}
+    """Versions of the cookies of runs that have any."""
 
     @property
     def free(self) -> int:
@@ -241,6 +243,7 @@ def _lease_heads(
                 returns=returns,
                 is_alone=is_alone,
                 visit=visit,
+                cookie_version=collector.cookie_versions.get(run_id, 0),
             )
         )
     connection.executemany(SQL.add_lease, records)

@@ -71,6 +71,8 @@ class Lease(msgspec.Struct, frozen=True):
     """The request is a suspect: the worker holds no other lease."""
     visit: int = 0
     """Times the row had been reopened when the lease was granted."""
+    cookie_version: int = 0
+    """Version of the cookies of the run when the lease was granted; 0: it has none."""
 
 
 class LeaseBatch(msgspec.Struct, frozen=True):

@@ -29,6 +29,7 @@ class OpenRequest(msgspec.Struct, frozen=True):
     attempts: int
     returns: int
     visit: int = 0
+    cookie_version: int = 0
 
 
 class RunControl(msgspec.Struct, frozen=True):

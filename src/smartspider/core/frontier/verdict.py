@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from smartspider.core.cookies.jar import Cookie
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount, ValueChange
 from smartspider.core.pages.files import FileOutcome
@@ -114,6 +115,8 @@ class Settlement(msgspec.Struct, frozen=True):
     """Links of the page that the worker's filter knew already."""
     sends: tuple[SentRequest, ...] = ()
     """Requests sent to hosts with a delay, as a record of politeness."""
+    cookies: tuple[Cookie, ...] = ()
+    """Cookies of the run that changed before this was settled, and are not stored yet."""
 
     @property
     def host_news(self) -> HostNews | None:

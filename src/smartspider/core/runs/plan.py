@@ -75,6 +75,8 @@ class FetchPlan(msgspec.Struct, frozen=True):
     """The complete settings of page types that have their own."""
     send_secrets_to: tuple[str, ...] = ()
     """Origins besides those of the entries that secret headers and bodies are sent to."""
+    cookies: bool = True
+    """Keep the cookies that sites set, and send them back."""
 
     def of_page(self, page: str) -> FetchPlan:
         """Return the settings of a page type."""

@@ -19,7 +19,7 @@ from smartspider.core.runs.run import (
     end_id,
     first_id,
 )
-from smartspider.store import audit, events, metrics, statements, tasks
+from smartspider.store import audit, cookies, events, metrics, statements, tasks
 from smartspider.store.database import Connection, Row, row, rows
 from smartspider.store.logs import store
 from smartspider.store.settle import files, recrawl
@@ -227,7 +227,7 @@ def delete_step(connection: Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for sql in (SQL.delete_left_out, files.SQL.delete_files):
+    for sql in (SQL.delete_left_out, files.SQL.delete_files, cookies.SQL.delete):
         connection.execute(sql, (run_id,))
         if connection.changes():
             return True

@@ -14,6 +14,8 @@ from smartspider.core.runs.run import FINISHED, Run, RunState, end_id, first_id
 from smartspider.core.runs.tuning import Tuning
 from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.robots_cache import RobotsAnswer
+from smartspider.store import cookies
+from smartspider.store.cookies import StoredCookies
 from smartspider.store.database import Connection, Database, rows
 from smartspider.store.hosts import gates
 from smartspider.store.nodes import leadership
@@ -48,6 +50,7 @@ class RunStore(ABC):
     11. A run keeps the version of its task, whatever happens to the task. Creating and deleting a run,
        changing its state, and every rule of politeness it turns off are in the audit log with their actor,
        in the same transaction. What a crawl does by itself is not.
+    12. Cookies of a run are read by version: those stored or deleted since, and the newest version.
     """
 
     def __init__(self, database: Database) -> None:
@@ -235,6 +238,10 @@ class RunStore(ABC):
             ]
 
         return work
+
+    async def cookies(self, run_id: int, *, after: int = 0) -> StoredCookies:
+        """Return the cookies of a run that were stored after a version, and the newest version."""
+        return await self._db.read(lambda connection: cookies.read(connection, run_id, after))
 
     async def file_totals(self, run_id: int) -> FileTotals:
         """Return the number and size of the files that a run downloaded."""

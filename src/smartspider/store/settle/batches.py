@@ -72,4 +72,5 @@ def merge_reports(one: SettleReport, other: SettleReport) -> SettleReport:
         one.events + other.events,
         one.stored + other.stored,
         one.continued + other.continued,
+        one.cookies | other.cookies,
     )

@@ -81,6 +81,8 @@ class LedgerRun(msgspec.Struct):
     fields: bytes | None
     files: int
     """Files among the stored pages."""
+    cookie_version: int
+    """Settles that changed cookies."""
 
     @property
     def policies(self) -> Policies:

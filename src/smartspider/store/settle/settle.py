@@ -15,7 +15,7 @@ from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import ACCEPTS_PAGES
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.store import statements
+from smartspider.store import cookies, statements
 from smartspider.store.database import Connection, RowCursor
 from smartspider.store.frontier_updates import SUSPECT_AFTER
 from smartspider.store.settle import children
@@ -77,6 +77,7 @@ class RunSettlement:
         self._events: list[Event] = []
         self._stored: list[int] = []
         self._continued: list[int] = []
+        self._cookies: dict[int, int] = {}
         self._states: dict[int, UrlState] = {}
         self._hosts: dict[int, int] = {}
         self._visits: dict[int, int] = {}
@@ -133,7 +134,7 @@ class RunSettlement:
         deltas = self._deltas
         return SettleReport(
             *(deltas.closed, deltas.late, deltas.total, deltas.items),
-            *(self._events, self._stored, self._continued),
+            *(self._events, self._stored, self._continued, self._cookies),
         )
 
     def _write(self, settlements: Sequence[Settlement]) -> None:
@@ -151,6 +152,7 @@ class RunSettlement:
         if self._memory is not None:
             self._memory.write()
         self._failures.write()
+        self._write_cookies(settlements)
         record_sends(connection, self._run_id, settlements, self._clock_shift)
         self._events += self._health.write(self._deltas, self._counts)
         self._counts.write()
@@ -159,6 +161,13 @@ class RunSettlement:
             connection.frontier.host_freed(host_id, self._now)
         self._counters.add(self._deltas, self._events)
         reach("settle.counted")
+
+    def _write_cookies(self, settlements: Sequence[Settlement]) -> None:
+        changed = [cookie for settlement in settlements for cookie in settlement.cookies]
+        if changed:
+            self._run.cookie_version += 1
+            cookies.write(self._connection, self._run_id, self._run.cookie_version, changed)
+            self._cookies = {self._run_id: self._run.cookie_version}
 
     def _recall_unchanged(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
         """Return the settlements with the remembered content of unchanged pages; `is_unchanged` stays set

@@ -31,6 +31,9 @@ class Fetch(Section):
         description="Further origins that headers and bodies with secrets are sent to.",
         examples=[["https://api.example.com"]],
     )
+    cookies: bool = Field(
+        default=True, description="Keep the cookies that sites set for the run, and send them back."
+    )
     timeout_s: Timeout = Field(default=30.0, description="Total timeout of a request in seconds.")
     max_bytes: BodySize = Field(default=20_000_000, description="Maximum decompressed body size.")
     user_agents: list[UserAgent] = Field(

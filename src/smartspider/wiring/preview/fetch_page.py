@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.errors import FetchFailed, RequestInvalid, TooManyRedirects
 from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.plurals import count
@@ -17,11 +18,11 @@ from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.page_transports import RunTransport, open_transport
+from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, Permit, TransportContext
+from smartspider.interfaces.fetcher import Fetcher, Permit, RunTransport, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.wiring.worker import choose_proxy
 
@@ -97,7 +98,10 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
     trust = context.trust or OriginTrust([normal], named=plan.send_secrets_to)
     headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
     request = make_request(normal)
-    transport_context = TransportContext(context.clock, context.policy, choose_proxy(context.settings))
+    cookies = CookieJar(context.clock.now) if plan.cookies else None
+    transport_context = TransportContext(
+        context.clock, context.policy, choose_proxy(context.settings), cookies
+    )
     async with open_transport(plan, transport_context) as opened:
         transport = opened if context.report is None else ReportedTransport(opened, context.report)
         robots = None

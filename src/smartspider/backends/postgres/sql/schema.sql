@@ -107,6 +107,7 @@ CREATE TABLE run (
     left_out       bigint NOT NULL DEFAULT 0,             -- links that became no request: rows of left_out
     fields         bytea,                                -- fields of its items, and whether any row has a value, as JSON
     files          bigint NOT NULL DEFAULT 0,          -- files among the stored pages
+    cookie_version bigint NOT NULL DEFAULT 0,          -- settles that changed its cookies
     next_event     bigint NOT NULL DEFAULT 1,
     told_at        double precision NOT NULL DEFAULT 0,             -- time of its last progress event
     untold         bigint NOT NULL DEFAULT 0           -- 1 if the progress changed since
@@ -211,6 +212,22 @@ CREATE TABLE left_out_count (                           -- what a run left out, 
     is_cut       bigint NOT NULL,                       -- 1 if there were more links than are stored
     PRIMARY KEY (run_id, code, is_next_page)
 );
+
+CREATE TABLE run_cookie (                               -- cookies that sites set during a run
+    run_id       bigint NOT NULL,
+    domain       text COLLATE "C" NOT NULL,
+    path         bytea NOT NULL,
+    name         bytea NOT NULL,
+    version      bigint NOT NULL,                       -- run.cookie_version when it was stored
+    value        bytea NOT NULL,
+    number       bigint NOT NULL,                       -- order of age
+    set_at       double precision NOT NULL,             -- when it got its value
+    is_host_only bigint NOT NULL,
+    is_secure    bigint NOT NULL,
+    expires_at   double precision,                                   -- NULL: with the run; 0: it was deleted
+    PRIMARY KEY (run_id, domain, path, name)
+);
+CREATE INDEX run_cookie_version ON run_cookie (run_id, version);
 
 CREATE TABLE file (                                     -- outcomes of requests for files
     run_id      bigint NOT NULL,

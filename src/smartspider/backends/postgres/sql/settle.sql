@@ -1,7 +1,8 @@
 -- run__write: the columns of a run that settling reads, locked
 SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, missing, max_pages, max_items,
        max_errors, max_host_urls, guard_row, guard_rate, guard_after, guard_pauses, adaptive, active_s, resumed_at, policies,
-       CASE WHEN policies IS NOT NULL THEN task_id END, told_at, left_out, fields, files
+       CASE WHEN policies IS NOT NULL THEN task_id END, told_at, left_out, fields, files,
+       cookie_version
 FROM run WHERE id = ? FOR NO KEY UPDATE
 
 -- row_state__many: state, host, visits and failures of a row, for many

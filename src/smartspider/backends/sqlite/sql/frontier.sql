@@ -83,7 +83,7 @@ WHERE l.host_id = ?1 AND l.run_id <> ?2 AND l.queued > 0 AND r.state = 'running'
 UPDATE run SET asked_at = ?1 WHERE id IN (SELECT value FROM json_each(?2)) AND asked_at < ?1 - 0.05
 
 -- runnable: the columns of runs that leasing reads
-SELECT id, state, needs, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id),
+SELECT id, state, needs, cookie_version, weight, concurrency - (SELECT count(*) FROM lease WHERE run_id = run.id),
        CASE WHEN delay_s > gate_s THEN delay_s ELSE 0.0 END,
        (SELECT json_group_object(g.host_id, json_object('delay_s', g.delay_s, 'held_until', g.held_until))
         FROM task t JOIN owner_gate g ON g.owner = t.owner WHERE t.id = run.task_id HAVING count(*) > 0)

@@ -1,4 +1,4 @@
--- The data folder, format 3. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, format 4. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store
 
@@ -102,6 +102,7 @@ CREATE TABLE run (                                      -- small: every settle w
     left_out       INTEGER NOT NULL DEFAULT 0,             -- links that became no request: rows of left_out
     fields         BLOB,                                -- fields of its items, and whether any row has a value, as JSON
     files          INTEGER NOT NULL DEFAULT 0,          -- files among the stored pages
+    cookie_version INTEGER NOT NULL DEFAULT 0,          -- settles that changed its cookies
     next_event     INTEGER NOT NULL DEFAULT 1,
     told_at        REAL NOT NULL DEFAULT 0,             -- time of its last progress event
     untold         INTEGER NOT NULL DEFAULT 0           -- 1 if the progress changed since
@@ -196,6 +197,22 @@ CREATE TABLE left_out_count (                           -- what a run left out, 
     is_cut       INTEGER NOT NULL,                       -- 1 if there were more links than are stored
     PRIMARY KEY (run_id, code, is_next_page)
 ) WITHOUT ROWID;
+
+CREATE TABLE run_cookie (                               -- cookies that sites set during a run
+    run_id       INTEGER NOT NULL,
+    domain       TEXT NOT NULL,
+    path         BLOB NOT NULL,
+    name         BLOB NOT NULL,
+    version      INTEGER NOT NULL,                       -- run.cookie_version when it was stored
+    value        BLOB NOT NULL,
+    number       INTEGER NOT NULL,                       -- order of age
+    set_at       REAL NOT NULL,                          -- when it got its value
+    is_host_only INTEGER NOT NULL,
+    is_secure    INTEGER NOT NULL,
+    expires_at   REAL,                                   -- NULL: with the run; 0: it was deleted
+    PRIMARY KEY (run_id, domain, path, name)
+) WITHOUT ROWID;
+CREATE INDEX run_cookie_version ON run_cookie (run_id, version);
 
 CREATE TABLE file (                                     -- outcomes of requests for files
     run_id      INTEGER NOT NULL,

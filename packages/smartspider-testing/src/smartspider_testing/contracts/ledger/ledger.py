@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from smartspider.core import failpoints
+from smartspider.core.cookies.jar import Cookie
 from smartspider.core.events import PageBuried
 from smartspider.core.frontier.verdict import Close, HostNews, RetryLater, Settlement
 from smartspider.core.pages.extraction import RejectedItem
@@ -34,6 +35,7 @@ from smartspider_testing.contracts.actions import (
 )
 from smartspider_testing.contracts.backend import Backend
 from smartspider_testing.contracts.frontier.host_health import HostHealthContract
+from smartspider_testing.contracts.ledger.cookies import CookieContract
 from smartspider_testing.contracts.ledger.files import FileContract
 from smartspider_testing.contracts.ledger.item_dedup import ItemDedupContract
 from smartspider_testing.contracts.ledger.late_settles import LateSettleContract
@@ -46,6 +48,7 @@ from smartspider_testing.contracts.ledger.unchanged import UnchangedContract
 from smartspider_testing.crashes import SimulatedCrash, crash_at
 
 INSIDE = tuple(name for name in failpoints.NAMES if name.startswith("settle.") and name != "settle.committed")
+COOKIES = (Cookie(HOST, "/", b"id", b"1", 1, 1.0),)
 DEEP: dict[str, Any] = {}
 for _ in range(5000):
     DEEP = {"deeper": DEEP}
@@ -75,6 +78,7 @@ class LedgerContract(
     UnchangedContract,
     LeftOutContract,
     FileContract,
+    CookieContract,
 ):
     """A page is settled once, completely or not at all."""
 
@@ -144,7 +148,7 @@ class LedgerContract(
             done(a, url("known"), url("new"), items=[{"n": 1}]),
             failed(b, delay_s=0.0),
             landed(c, url("x"), url("y"), items=[{"n": 2}]),
-            closed(d, "dead", "timeout", news=(HostNews(slow_down=True, hold_s=0.5),)),
+            closed(d, "dead", "timeout", news=(HostNews(slow_down=True, hold_s=0.5),), cookies=COOKIES),
         ]
         before = await backend.store.get_run(run.id)
         crash_at(name)
@@ -152,6 +156,7 @@ class LedgerContract(
             await settle(backend, *batch)
         assert await backend.store.get_run(run.id) == before
         assert await items(backend, run) == []
+        assert (await backend.store.cookies(run.id)).version == 0
         assert await states(backend, run, "a", "b", "c", "d") == ["open"] * 4
         assert await backend.store.find_urls(url("new").fingerprint) == []
         assert await backend.frontier.renew([a, b, c, d]) == []

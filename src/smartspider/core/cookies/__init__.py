@@ -1,0 +1,1 @@
+"""Cookies as browsers keep them (RFC 6265)."""

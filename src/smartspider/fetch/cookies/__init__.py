@@ -1,1 +1,0 @@
-"""The cookies of HTTP sessions."""

@@ -1,0 +1,37 @@
+"""Opens the runs of workers that need no network."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from smartspider.core.pages.page import Page
+from smartspider.core.requests.request import Request
+from smartspider.core.runs.run import Run
+from smartspider.engine.in_flight import Job
+from smartspider.engine.session import Session
+from smartspider.interfaces.fetcher import Fetcher, Permit
+
+
+class NoTransport:
+    """The jobs of these workers bring their own fetchers."""
+
+    async def fetch(self, request: Request, permit: Permit) -> Page:
+        raise NotImplementedError(request, permit)
+
+    def cut_at(self, max_bytes: int) -> Fetcher:
+        raise NotImplementedError(max_bytes)
+
+
+class JobOpener:
+    """Opens jobs by a function, and sessions without connections and cookies."""
+
+    def __init__(self, open_job: Callable[[Run], AbstractAsyncContextManager[Job]]) -> None:
+        self._open_job = open_job
+
+    @asynccontextmanager
+    async def open_session(self, _run: Run) -> AsyncIterator[Session]:
+        yield Session(NoTransport(), None)
+
+    def open_job(self, run: Run, _session: Session) -> AbstractAsyncContextManager[Job]:
+        return self._open_job(run)
