@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 from asyncio import CancelledError
 from pathlib import PurePath
+from types import TracebackType
 from typing import NamedTuple
 
 FUNCTION_PATTERN = r"^.+\.py(?:@[0-9a-f]{64})?:[A-Za-z_][A-Za-z0-9_]*$"
@@ -44,3 +46,27 @@ def pass_interrupt(error: BaseException) -> None:
     is_pressed = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if isinstance(error, KeyboardInterrupt) and is_pressed:
         raise error
+
+
+def error_text(error: BaseException) -> str:
+    """Return the type and message of an error of a function. Its own `__str__` may fail, too."""
+    try:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    except CRASHES as broken:
+        pass_interrupt(broken)
+        return type(error).__name__
+
+
+class printing_apart:  # noqa: N801 - reads as a statement; a class is four times as fast as a generator
+    """Within the block, what is printed goes to standard error: standard output holds results alone."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = sys.stdout
+        sys.stdout = sys.stderr
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        sys.stdout = self._before

@@ -14,6 +14,7 @@ from smartspider.core.errors import FetchFailed, NotReadable, StoreUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.functions import CRASHES, error_text, pass_interrupt
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
@@ -107,5 +108,10 @@ class Processor:
         activity.begin(lease)
         try:
             return self._reader.read(page, lease.request)
+        except CRASHES as error:
+            if isinstance(error, Exception):
+                raise
+            pass_interrupt(error)  # else a plug-in wants to end the program
+            raise NotReadable(f"reading the page raised {error_text(error)}") from error
         finally:
             activity.end()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from smartspider.core.errors import PatternTimeout
-from smartspider.core.functions import CRASHES, pass_interrupt
+from smartspider.core.functions import CRASHES, error_text, pass_interrupt, printing_apart
+from smartspider.core.items.json_value import NotJson, copied, is_json_value, json_value
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount
 from smartspider.interfaces.step import ItemStep, PageContext, StepFailed, ValueRejected
 from smartspider.pipeline.cleaning_log import CleaningLog
 from smartspider.pipeline.paths import Path, change_at, column_at, value_at
-from smartspider.pipeline.value_step import ConfiguredStep, OnError, check_storable, differs
+from smartspider.pipeline.value_step import ConfiguredStep, OnError, differs
 
 
 class ItemBatch:
@@ -241,11 +242,13 @@ class WholeItemStep:
                     self._note(number, item, new, batch.log)
 
     def _apply(self, item: Item, context: PageContext) -> Item:
-        new = self._step.apply_item(dict(item), context)
-        if self._is_foreign:
-            check_storable(new)
-            if not isinstance(new, dict):
-                raise StepFailed(f"became {type(new).__name__}, not an item")
+        if not self._is_foreign:
+            return self._step.apply_item(dict(item), context)
+        with printing_apart():
+            found: Any = self._step.apply_item(copied(item), context)
+            new: Any = found if is_json_value(found) else json_value(found)
+        if not isinstance(new, dict):
+            raise NotJson(f"{type(found).__name__}, not an item")
         return new
 
     def _note(self, number: int, old: Item, new: Item, log: CleaningLog) -> None:
@@ -257,6 +260,6 @@ class WholeItemStep:
 def step_crashed(step: str, error: BaseException, value: Any) -> ValueRejected:
     """Return the rejection for an unexpected error of a step; raise a Ctrl-C again."""
     pass_interrupt(error)
-    return ValueRejected(
-        step, f"caused an error in the step: {type(error).__name__}: {str(error)[:200]}", value
-    )
+    if isinstance(error, NotJson):
+        return ValueRejected(step, f"became {error}", value)
+    return ValueRejected(step, f"caused an error in the step: {error_text(error)}", value)

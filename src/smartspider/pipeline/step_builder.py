@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
 from smartspider.core.errors import NotBuilt, NotFound, Problem
-from smartspider.core.functions import short_name
+from smartspider.core.functions import CRASHES, error_text, pass_interrupt, printing_apart, short_name
 from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.options import (
     COMMON,
@@ -85,11 +85,13 @@ def _made(
     factory: Callable[..., Any], given: dict[str, Any], use: str, path: str
 ) -> tuple[Any, Problem | None]:
     try:
-        return factory(**given), None
+        with printing_apart():
+            return factory(**given), None
     except InvalidOption as error:
         return None, Problem(f"{path}.{error.option}" if error.option else path, error.message, error.hint)
-    except Exception as error:  # noqa: BLE001 - a plug-in's constructor may raise anything
-        reason = str(error) or type(error).__name__
+    except CRASHES as error:  # a plug-in's constructor may raise anything
+        pass_interrupt(error)
+        reason = (str(error) if isinstance(error, Exception) else "") or error_text(error)
         return None, Problem(path, f"the step {use!r} rejects its options: {reason}")
 
 

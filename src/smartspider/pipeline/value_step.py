@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any, Literal
 
+from smartspider.core.functions import printing_apart
+from smartspider.core.items.json_value import copied, is_json_value, json_value
 from smartspider.core.pages.extraction import StepCount
 from smartspider.interfaces.step import ColumnStep, PageContext, StepFailed, ValueRejected, ValueStep
 
@@ -116,48 +117,17 @@ def differs(new: Any, old: Any) -> bool:
     return new is not old and (type(new) is not type(old) or new != old)
 
 
-_MAX_DEPTH = 64
-MAX_INTEGER_BITS = 1023
-"""The range of a float, so that every format can hold the number."""
-
-
 def checked_apply(apply: Callable[[Any, PageContext], Any]) -> Callable[[Any, PageContext], Any]:
-    """Wrap the `apply` of a plug-in to check its results."""
+    """Wrap the `apply` of a plug-in or a function: results become JSON values, or raise `NotJson`, and what
+    it prints goes to standard error.
+    """
 
     def checked(value: Any, context: PageContext) -> Any:
-        new = apply(value, context)
-        if new is not value:
-            check_storable(new)
-        return new
+        given = copied(value) if type(value) in (dict, list) else value
+        with printing_apart():
+            new = apply(given, context)
+            if new is value:
+                return value
+            return new if is_json_value(new) else json_value(new)
 
     return checked
-
-
-def check_storable(value: Any, depth: int = 0) -> None:
-    """Raise `StepFailed` if a value cannot be stored as JSON."""
-    if depth > _MAX_DEPTH:
-        raise StepFailed("became a value that is nested too deep")
-    match value:
-        case None | bool():
-            return
-        case int():
-            _check_integer(value)
-        case float() if math.isfinite(value):
-            return
-        case str() if value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value):
-            return
-        case list():
-            for inner in value:
-                check_storable(inner, depth + 1)
-        case dict() if all(isinstance(key, str) for key in value):
-            for key, inner in value.items():
-                check_storable(key, depth + 1)
-                check_storable(inner, depth + 1)
-        case _:
-            raise StepFailed(f"became a value of type {type(value).__name__} that cannot be stored")
-
-
-def _check_integer(value: int) -> None:
-    if value.bit_length() > MAX_INTEGER_BITS:
-        digits = int(value.bit_length() * math.log10(2))
-        raise StepFailed(f"became an integer of about {digits:,} digits; at most 308 are stored")

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from smartspider.core.errors import NotBuilt
-from smartspider.core.functions import parse_function
+from smartspider.core.functions import error_text, parse_function, printing_apart
 
 
 def load_function(text: str) -> Callable[..., Any]:
@@ -47,7 +47,8 @@ def _load(path: Path, digest: str) -> ModuleType:
         sys.path.append(folder)
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
     try:
-        exec(compile(source, str(path), "exec"), vars(module))  # noqa: S102 - the user's own file
+        with printing_apart():
+            exec(compile(source, str(path), "exec"), vars(module))  # noqa: S102 - the user's own file
     except BaseException as error:
         del sys.modules[module.__name__]
         if isinstance(error, KeyboardInterrupt):
@@ -72,4 +73,4 @@ def describe_error(error: BaseException, path: Path) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     place = f"line {lines[-1]}: " if lines else ""
-    return f"{place}{type(error).__name__}: {error}"
+    return f"{place}{error_text(error)}"

@@ -21,6 +21,8 @@ from smartspider.taskfile.load import load_task, parse_spec, parse_task
 FUNCTIONS = '''
 """Steps of a test."""
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal
 
 from smartspider.interfaces.step import StepFailed
 
@@ -75,8 +77,93 @@ def shape(document):
     return {"heading": document.root.css_first("h1").text(), "path": document.page.url}
 
 
-def unstorable(document):
-    return object()
+def circle():
+    found = []
+    found.append(found)
+    return found
+
+
+class Text(str):
+    pass
+
+
+VALUES = {
+    "date": date(2026, 2, 3),
+    "datetime": datetime(2026, 2, 3, 4, 5, 6, tzinfo=timezone.utc),
+    "price": Decimal("19.90"),
+    "whole": Decimal("1.2E+3"),
+    "long": Decimal("0.12345678901234567890123"),
+    "money_nan": Decimal("NaN"),
+    "set": {"b", "a"},
+    "mixed": frozenset([1, "a"]),
+    "tuple": (1, None),
+    "keys": {1: date(2026, 2, 3), "true": None},
+    "subclass": Text("text"),
+    "big": 2**70,
+    "nan": float("nan"),
+    "infinity": [{"x": float("-inf")}],
+    "thing": object(),
+    "surrogate": "\\ud800",
+    "circle": circle(),
+    "bytes": b"x",
+}
+
+
+def give(value, *, what: str):
+    return VALUES[what]
+
+
+def fill(item, *, what: str):
+    item["added"] = VALUES[what]
+
+
+for name in VALUES:
+    globals()[f"rule_{name}"] = lambda document, name=name: VALUES[name]
+
+
+def spoil(item):
+    item["tags"].append(object())
+
+
+class Mumbled(Exception):
+    def __str__(self):
+        raise SystemExit(0)
+
+
+def mumble(value):
+    raise Mumbled
+
+
+class Leaving:
+    def __init__(self):
+        raise SystemExit(0)
+
+
+def say(value):
+    print("noise say")
+    return value
+
+
+def say_item(item):
+    print("noise say_item")
+
+
+def say_page(document):
+    print("noise say_page")
+    return "said"
+
+
+class Saying:
+    kind = None
+    takes_null = takes_lists = is_check = False
+
+    def __init__(self):
+        print("noise made")
+
+    def apply(self, value, context):
+        if value == "good":
+            print("noise Saying")
+        return value
 
 
 class Suffix:
@@ -188,7 +275,8 @@ def test_a_pressed_ctrl_c_is_not_taken_for_an_error_of_the_function(tmp_path: Pa
 def test_an_integer_that_no_format_holds_is_an_error_of_its_step(tmp_path: Path) -> None:
     found = extract(task_with(tmp_path, pipeline=[{"use": "./steps.py:enormous", "on_error": "reject"}]))
     assert "digits" in found.rejected[0].reason
-    assert extract(task_with(tmp_path, steps=["./steps.py:enormous"])).items == [{"title": None}]
+    in_rule = extract(task_with(tmp_path, steps=["./steps.py:enormous"]))
+    assert (in_rule.items, "digits" in in_rule.rejected[0].reason) == ([], True)
 
 
 def test_a_key_that_cannot_be_stored_rejects_its_item(tmp_path: Path) -> None:
@@ -196,9 +284,104 @@ def test_a_key_that_cannot_be_stored_rejects_its_item(tmp_path: Path) -> None:
     assert found.rejected[0].step == "pipeline[0] steps.py:odd_key"
 
 
-def test_a_result_that_cannot_be_stored_breaks_the_page(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"steps\.py:unstorable"):
-        extract(task_with(tmp_path, x={"type": "./steps.py:unstorable"}))
+@pytest.mark.parametrize("on_error", [None, "null", "keep"])
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("nan", "NaN"),
+        ("infinity", "-infinity"),
+        ("thing", "type object"),
+        ("surrogate", "surrogate"),
+        ("circle", "nested too deep"),
+        ("money_nan", "NaN"),
+        ("bytes", "type bytes"),
+    ],
+)
+def test_a_result_that_cannot_be_stored_rejects_its_item(
+    tmp_path: Path, value: str, reason: str, on_error: str | None
+) -> None:
+    step = {"use": "./steps.py:give", "what": value, **({"on_error": on_error} if on_error else {})}
+    for places in ({"steps": [step]}, {"pipeline": [step]}):
+        found = extract(task_with(tmp_path, **places))
+        (rejected,) = found.rejected
+        assert found.items == []
+        assert rejected.reason.startswith("title became ")
+        assert reason in rejected.reason
+        assert rejected.item == {"title": "good"}
+        assert rejected.step.endswith("steps.py:give")
+        assert sum(count.rejected for count in found.counts.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        ("date", "2026-02-03"),
+        ("datetime", "2026-02-03T04:05:06+00:00"),
+        ("price", 19.9),
+        ("whole", 1200),
+        ("long", "0.12345678901234567890123"),
+        ("set", ["a", "b"]),
+        ("mixed", [1, "a"]),
+        ("tuple", [1, None]),
+        ("keys", {"1": "2026-02-03", "true": None}),
+        ("subclass", "text"),
+        ("big", 2**70),
+    ],
+)
+def test_a_result_is_converted_as_json_does_it(tmp_path: Path, value: str, stored: object) -> None:
+    step = {"use": "./steps.py:give", "what": value}
+    assert extract(task_with(tmp_path, pipeline=[step])).items == [{"title": stored}]
+    (item,) = extract(task_with(tmp_path, pipeline=[{"use": "./steps.py:fill", "what": value}])).items
+    assert (item["added"], type(item["added"])) == (stored, type(stored))
+    (item,) = extract(task_with(tmp_path, x={"type": f"./steps.py:rule_{value}"})).items
+    assert item["x"] == stored
+
+
+def test_a_rule_whose_result_cannot_be_stored_rejects_its_item(tmp_path: Path) -> None:
+    (rejected,) = extract(task_with(tmp_path, x={"type": "./steps.py:rule_thing"})).rejected
+    assert (rejected.field, rejected.step) == ("x", "steps.py:rule_thing")
+    assert rejected.reason == "x became a value of type object, which cannot be stored"
+
+
+def test_a_rule_for_items_whose_result_cannot_be_stored_breaks_the_page(tmp_path: Path) -> None:
+    path = task_with(tmp_path, x={"type": "jmespath", "expr": "a"})
+    task = json.loads(path.read_text())
+    task["selectors"] = {
+        "items": {"type": "./steps.py:rule_thing"},
+        "fields": {"x": task["selectors"]["fields"]["x"]},
+    }
+    path.write_text(json.dumps(task))
+    with pytest.raises(NotReadable, match="type object"):
+        extract(path)
+
+
+def test_a_rejected_item_is_kept_as_it_was_before_the_function(tmp_path: Path) -> None:
+    path = task_with(tmp_path, pipeline=["./steps.py:spoil"], tags={"type": "const", "expr": ["a"]})
+    (rejected,) = extract(path).rejected
+    assert rejected.item == {"title": "good", "tags": ["a"]}
+
+
+def test_an_error_without_a_readable_message_rejects_its_item(tmp_path: Path) -> None:
+    (rejected,) = extract(task_with(tmp_path, pipeline=["./steps.py:mumble"])).rejected
+    assert rejected.reason == "title caused an error in the step: Mumbled"
+
+
+def test_a_plug_in_whose_constructor_leaves_the_program_is_a_problem_of_the_task(tmp_path: Path) -> None:
+    with pytest.raises(TaskInvalid, match="rejects its options: SystemExit: 0"):
+        extract(task_with(tmp_path, steps=["./steps.py:Leaving"]))
+
+
+def test_what_a_function_prints_goes_to_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [{"use": f"./steps.py:{name}", "fields": ["title"]} for name in ("say", "Saying")]
+    path = task_with(tmp_path, pipeline=[*steps, "./steps.py:say_item"], x={"type": "./steps.py:say_page"})
+    assert extract(path).items == [{"title": "good", "x": "said"}]
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [line for line in err.splitlines() if line.startswith("noise ")] == [
+        f"noise {name}" for name in ("made", "say_page", "say", "Saying", "say_item")
+    ]
 
 
 @pytest.mark.parametrize(

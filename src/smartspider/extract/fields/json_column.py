@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+from smartspider.core.errors import NotReadable
 from smartspider.core.pages.rules import ValueRule
 from smartspider.extract.fields.columns import RuleColumn
 from smartspider.extract.fields.scopes import PageScope, SearchScope, TextScope, ValueScope
@@ -12,6 +14,7 @@ from smartspider.extract.jmes import JmesExpression
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.json_parser import InvalidJson, find_json, has_invalid_escape
 from smartspider.extract.parsing.text import to_text
+from smartspider.interfaces.step import ValueRejected
 
 JsonReader = Callable[[Any], list[list[Any]]]
 """Returns the JSON values to search, per entry of a scope."""
@@ -56,22 +59,36 @@ class EmbeddedJsonReader:
 
 
 class SourceReader:
-    """Reads data that a page or an item carries, such as JSON-LD."""
+    """Reads data that a page or an item carries, such as JSON-LD.
 
-    def __init__(self, kind: str, html_of: Callable[[Any], list[str]]) -> None:
+    What cannot be stored rejects the item if it is for a field, whose name is given; else it breaks the page.
+    """
+
+    def __init__(self, kind: str, html_of: Callable[[Any], list[str]], field: str | None = None) -> None:
         self._kind = kind
         self._html_of = html_of
+        self._field = field
 
     def __call__(self, scope: SearchScope) -> list[list[Any]]:
         """Return the data per entry; none if it is empty."""
         from smartspider.extract.sources import read_source, read_source_in
 
         document = scope.document
-        if scope.is_page:
-            found = [read_source(self._kind, document)]
-        else:
-            found = [read_source_in(self._kind, html, document) for html in self._html_of(scope)]
+        reads: list[Callable[[], Any]] = [partial(read_source, self._kind, document)]
+        if not scope.is_page:
+            htmls = self._html_of(scope)
+            reads = [partial(read_source_in, self._kind, html, document) for html in htmls]
+        found = [self._read(read, scope, index) for index, read in enumerate(reads)]
         return [[] if each in (None, "", [], {}) else [each] for each in found]
+
+    def _read(self, read: Callable[[], Any], scope: SearchScope, index: int) -> Any:
+        try:
+            return read()
+        except ValueRejected as refused:
+            if self._field is None:
+                raise NotReadable(f"{refused.step} {refused.reason}") from refused
+            scope.document.rejected.setdefault(scope.numbers[index], (self._field, refused))
+            return None
 
 
 def _found_json(texts: list[str], document: Document) -> list[Any]:

@@ -50,7 +50,7 @@ class ExpressionCompiler:
         self._engine = engine
         self._is_page = kind == "page"
 
-    def column(self) -> FieldColumn:
+    def column(self, field: str) -> FieldColumn:
         """Compile the rule for values."""
         rule, engine = self._rule, self._engine
         match rule.type:
@@ -66,7 +66,7 @@ class ExpressionCompiler:
                 texts_of, is_markup = self._texts()
                 return RegexColumn(rule, self._pattern(), texts_of, is_markup=is_markup)
             case _:
-                return JsonColumn(rule, self._reader(), self._jmespath())
+                return JsonColumn(rule, self._reader(field), self._jmespath())
 
     def finder(self) -> ScopeFinder:
         """Compile the rule for matches that are searched in turn."""
@@ -122,13 +122,13 @@ class ExpressionCompiler:
             )
         return tuple(selector._replace(take="attr", attr=rule.attr) for selector in selectors)
 
-    def _reader(self) -> JsonReader:
+    def _reader(self, field: str | None = None) -> JsonReader:
         rule = self._rule
         if rule.type not in EXPRESSIONS:
             from smartspider.extract.sources import require_source
 
             require_source(rule.type)
-            return SourceReader(rule.type, self._engine.markup)
+            return SourceReader(rule.type, self._engine.markup, field)
         if rule.within is None:
             readers: dict[ScopeKind, Any] = {"page": read_page, "values": read_values, "texts": read_texts}
             reader: JsonReader = readers[self._kind]

@@ -124,16 +124,17 @@ class RuleCompiler:
     def _rule(self, rule: ValueRule, path: str, name: str, kind: ScopeKind) -> FieldColumn | None:
         if rule.fields:
             return self._objects(rule, path, name, kind)
-        return self._steps_column(rule, path, kind) if rule.steps else self._value(rule, path, kind)
+        make = self._steps_column if rule.steps else self._value
+        return make(rule, path, name, kind)
 
     def _objects(self, rule: ValueRule, path: str, name: str, kind: ScopeKind) -> ObjectsColumn | None:
         finder = self.finder(rule, path, kind)
         fields = self._nested(rule.fields, f"{path}.fields", name, match_kind(rule))
         return None if finder is None else ObjectsColumn(rule, finder, fields)
 
-    def _steps_column(self, rule: ValueRule, path: str, kind: ScopeKind) -> StepsColumn | None:
+    def _steps_column(self, rule: ValueRule, path: str, name: str, kind: ScopeKind) -> StepsColumn | None:
         is_many = rule.many or rule.join is not None
-        found = self._value(msgspec.structs.replace(rule, many=is_many, join=None), path, kind)
+        found = self._value(msgspec.structs.replace(rule, many=is_many, join=None), path, name, kind)
         try:
             chain = self._chains.get(rule, f"{path}.steps")
         except TaskInvalid as wrong:
@@ -141,9 +142,9 @@ class RuleCompiler:
             return None
         return None if found is None else StepsColumn(rule, found, chain)
 
-    def _value(self, rule: ValueRule, path: str, kind: ScopeKind) -> FieldColumn | None:
+    def _value(self, rule: ValueRule, path: str, name: str, kind: ScopeKind) -> FieldColumn | None:
         try:
-            return ExpressionCompiler(rule, kind, self._engine).column()
+            return ExpressionCompiler(rule, kind, self._engine).column(name)
         except InvalidExpression as wrong:
             self._add_expression_problem(rule, f"{path}.expr", wrong)
             return None

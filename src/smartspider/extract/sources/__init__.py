@@ -9,14 +9,21 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import msgspec
-
 from smartspider.core.errors import NotReadable
-from smartspider.core.functions import CRASHES, parse_function, pass_interrupt, short_name
+from smartspider.core.functions import (
+    CRASHES,
+    error_text,
+    parse_function,
+    pass_interrupt,
+    printing_apart,
+    short_name,
+)
+from smartspider.core.items.json_value import NotJson, json_value
 from smartspider.core.pages.page import Page
 from smartspider.extract.parsing.decoding import clean
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import directives_of
+from smartspider.interfaces.step import ValueRejected
 from smartspider.plugins.function_files import load_function
 from smartspider.plugins.kinds import SOURCE
 from smartspider.plugins.registry import resolve
@@ -31,7 +38,8 @@ def read_source(kind: str, document: Document) -> Any:
     """Return the data of a source: JSON values, bounded, without invalid characters.
 
     Read once per page. A page without such data gives an empty list or object, or None for a single
-    object. Raise `NotReadable` if the source needs HTML and the page is not.
+    object. Raise `NotReadable` if the source needs HTML and the page is not, and `ValueRejected` if a
+    function returns what cannot be stored.
     """
     sources = document.sources
     if kind not in sources:
@@ -60,21 +68,23 @@ def _find_reader(kind: str) -> Callable[[Document], Any]:
 
 
 def _function_reader(kind: str) -> Callable[[Document], Any]:
-    """Return the reader of a function, which returns plain JSON values. Raise `NotBuilt`."""
+    """Return the reader of a function, whose results become JSON values. Raise `NotBuilt`.
+
+    The reader raises `ValueRejected` for a result that cannot be stored.
+    """
     function = load_function(kind)
 
     def read(document: Document) -> Any:
         try:
-            found = function(document)
+            with printing_apart():
+                return json_value(function(document))
+        except NotJson as error:
+            raise ValueRejected(short_name(kind), f"became {error}", None) from error
         except CRASHES as error:
             pass_interrupt(error)
             if isinstance(error, Exception):
                 raise
-            raise NotReadable(f"{short_name(kind)} raised {type(error).__name__}: {error}") from error
-        try:
-            return msgspec.json.decode(msgspec.json.encode(found))
-        except (TypeError, ValueError, msgspec.MsgspecError) as error:
-            raise NotReadable(f"{short_name(kind)} returned what cannot be stored: {error}") from error
+            raise NotReadable(f"{short_name(kind)} raised {error_text(error)}") from error
 
     return read
 
