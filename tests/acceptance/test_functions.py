@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -26,6 +27,43 @@ def add(item):
 def break_page(document):
     return document.no_such_attribute
 """
+
+
+ENDINGS = """
+import os
+import subprocess
+import threading
+import time
+
+print("noise of the module")
+
+def leave(value):
+    os._exit(0)
+
+def linger(value):
+    def chatter():
+        while True:
+            time.sleep(0.01)
+            print("noise of a thread")
+
+    threading.Thread(target=chatter).start()
+    subprocess.run(["echo", "noise of a program"])
+    print("noise of a function")
+    time.sleep(0.1)
+    return value
+
+def half(value):
+    return value if value == "/" else float("nan")
+
+def out(value):
+    raise SystemExit(0)
+"""
+
+
+def ending_task(workshop: Workshop, function: str, *entries: str) -> dict[str, Any]:
+    (workshop.folder / "endings.py").write_text(ENDINGS)
+    (workshop.folder / "gone.py").write_text("import os\nos._exit(0)\n")
+    return {**title_task(*entries), "pipeline": [{"use": function, "fields": ["title"]}]}
 
 
 def write_functions(workshop: Workshop) -> None:
@@ -91,3 +129,76 @@ def test_a_server_refuses_functions(workshop: Workshop) -> None:
     workshop.write(task)
     refused = workshop.run("task", "apply", "task.json", "--data", "other").expect(2)
     assert "local commands" in refused.err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_function_that_ends_its_process_fails_the_run(workshop: Workshop, workers: int) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        workshop.write(ending_task(workshop, "./endings.py:leave", site.url("/")))
+        failed = workshop.crawl("-o", "rows.jsonl", "--workers", workers).expect(6)
+        assert workshop.crawl("--workers", workers).json["run_id"] != failed.json["run_id"]
+    assert (failed.json["state"], "os._exit" in failed.json["reason"]) == ("failed", True)
+    assert f"exited by itself while it read {site.url('/')}" in failed.err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_module_that_ends_its_process_is_an_error(workshop: Workshop, workers: int) -> None:
+    workshop.write(ending_task(workshop, "./gone.py:x", "http://127.0.0.1:9/"))
+    assert "`os._exit` was called" in workshop.crawl("--workers", workers).expect(6).err
+
+
+@pytest.mark.parametrize("command", ["dry-run", "extract", "shell", "validate"])
+def test_every_command_says_that_a_function_ended_it(workshop: Workshop, command: str) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        task = ending_task(
+            workshop, "./gone.py:x" if command == "validate" else "./endings.py:leave", site.url("/")
+        )
+        workshop.write(task)
+        url = site.url("/")
+        arguments = {
+            "dry-run": ("task.json",),
+            "extract": (url, "task.json", "--ignore-robots"),
+            "shell": (url, "--ignore-robots"),
+            "validate": ("task.json",),
+        }
+        rule = '{"expr": "h1", "steps": ["./endings.py:leave"]}\n'
+        ended = workshop.run(command, *arguments[command], stdin=rule).expect(6)
+    assert "error: the program exited by itself" in ended.err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_threads_of_functions_keep_no_crawl_alive_and_noise_is_no_result(
+    workshop: Workshop, workers: int
+) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        task = ending_task(workshop, "./endings.py:linger", site.url("/"))
+        workshop.write({**task, "selectors": {"fields": {"title": "h1::text"}}})
+        crawled = workshop.run("crawl", "task.json", "-o", "-", "--workers", workers).expect(0)
+        assert crawled.out == '{"title":"/"}\n'
+        previewed = workshop.run("dry-run", "task.json", "--json").expect(0)
+        extracted = workshop.run("extract", site.url("/"), "task.json", "--ignore-robots").expect(0)
+    assert previewed.json["rows"] == [{"title": "/"}]
+    assert extracted.out == '{"title":"/"}\n'
+    for finished in (crawled, previewed, extracted):
+        for noise in ("the module", "a thread", "a program", "a function"):
+            assert f"noise of {noise}\n" in finished.err
+
+
+def test_a_result_that_cannot_be_stored_is_said_everywhere(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": ["/a"], "/a": []})) as site:
+        workshop.write(ending_task(workshop, "./endings.py:half", site.url("/")))
+        summary = workshop.crawl("-o", "rows.jsonl").expect(0).json
+        preview = workshop.run("dry-run", "task.json").expect(0)
+    assert (summary["items"], summary["rejected"]) == (1, 1)
+    reason = "title became NaN, which cannot be stored"
+    assert reason in workshop.run("results", "rejects").expect(0).out
+    assert reason in json.dumps(workshop.why(site.url("/a")))
+    assert reason in preview.out
+
+
+def test_a_function_that_calls_exit_rejects_its_item(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        workshop.write(ending_task(workshop, "./endings.py:out", site.url("/")))
+        crawled = workshop.crawl().expect(0)
+    assert (crawled.json["state"], crawled.json["rejected"]) == ("completed", 1)
+    assert "Traceback" not in crawled.err

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING
@@ -53,7 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with safe_streams(), sigterm_as_interrupt():
         code = _code_of(lambda: _run(arguments))
         flush_code = _code_of(_flush)
-        return code or flush_code
+    code = code or flush_code
+    if arguments is None and threading.active_count() > 1:
+        from smartspider.engine.runtime import end_process
+
+        end_process(code)
+    return code
 
 
 def _code_of(work: Callable[[], int]) -> int:

@@ -10,11 +10,15 @@ import logging
 import os
 import resource
 import signal
+import sys
+import threading
 import time
 from functools import lru_cache
 from pathlib import Path
+from typing import NoReturn
 
 from smartspider.core.events import Event
+from smartspider.core.workers import activity
 from smartspider.interfaces.event_bus import Subscriber
 
 TIMER_S = 0.0006
@@ -94,6 +98,16 @@ def tune_process() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+def end_process(code: int) -> NoReturn:
+    """Exit. Threads that functions or plug-ins have started are not waited for."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if threading.active_count() == 1:
+        sys.exit(code)
+    activity.finish()
+    os._exit(code)
 
 
 def die_with_parent() -> None:

@@ -265,6 +265,7 @@ def record_view(request: RequestDetails) -> RecordView:
             for failure in record.failures
         ],
         examples=[msgspec.Raw(item.data) for item in request.items if len(item.data) <= EXAMPLE_BYTES],
+        rejects=request.rejects,
     )
 
 

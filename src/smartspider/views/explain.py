@@ -121,6 +121,8 @@ class RecordView(msgspec.Struct, frozen=True):
     failures: list[AttemptView]
     examples: list[msgspec.Raw]
     """Some of its items."""
+    rejects: list[str]
+    """Why some of its items were rejected."""
 
 
 class ExplanationView(msgspec.Struct, frozen=True):

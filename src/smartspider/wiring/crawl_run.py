@@ -7,27 +7,38 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.core.events import RunEnded, RunStarted
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
+from smartspider.core.workers.activity import ActivityRecord
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.settings import build_redactor
 from smartspider.wiring.crawl_log import CrawlLog
 from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
-from smartspider.wiring.processes.losses import Supervision
-from smartspider.wiring.processes.watcher import WatchedProcess, Watcher
+from smartspider.wiring.processes.losses import Supervision, fail_vanished
+from smartspider.wiring.processes.watcher import VANISHED, WatchedProcess, Watcher
 from smartspider.wiring.processes.worker_process import run_command
 from smartspider.wiring.worker import JobFactory, build_bus, run_worker
 
 STOP_TIMEOUT_S = 15.0
 """Time for workers to stop before they are killed; a worker needs up to eight seconds."""
+STDERR = 2
 POLL_S = 0.1
 """Interval of the check whether the workers of a killed crawl have released a stopping run."""
 
 OnReady = Callable[[Callable[[], None]], None]
 """Called with the function that stops the crawl gracefully."""
+
+
+class _Vanished(SmartSpiderError):
+    """A worker process exited without an orderly end."""
+
+    def __init__(self, name: str, doing: ActivityRecord) -> None:
+        super().__init__(f"{name} exited by itself")
+        self.name = name
+        self.doing = doing
 
 
 async def crawl_run(
@@ -101,6 +112,8 @@ async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready:
         on_ready(stop)
         try:
             await supervisor.run()
+        except _Vanished as vanished:
+            _print_line(await fail_vanished(folder, vanished.doing, vanished.name))
         except StoreUnavailable:
             await folder.store.get_run(run.id)  # raises the reason if it concerns this process too
             raise
@@ -113,9 +126,13 @@ async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[tuple[Supervi
     watcher = Watcher(Supervision(log.folder.path, log.folder.settings), _print_line, has_neighbours=False)
 
     async def spawn(number: int) -> WatchedProcess:
-        return await watcher.spawn(number, f"worker {number}", run_command(log, number))
+        # What plug-ins print is no result.
+        command = run_command(log, number)
+        return await watcher.spawn(number, f"worker {number}", command, stdout=STDERR)
 
     def on_end(number: int, code: int) -> None:
+        if code == VANISHED:
+            raise _Vanished(f"worker {number}", watcher.last_activity(number))
         if code:
             _print_line(f"worker {number} died (code {code}); starting another one")
 

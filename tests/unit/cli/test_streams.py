@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -76,6 +77,30 @@ def test_the_streams_are_what_they_were_after_the_block(capsys: pytest.CaptureFi
         raise RuntimeError
     assert (sys.stdout, sys.stderr) == before
     assert tuple(capsys.readouterr()) == ("row\n", "message\n")
+
+
+def test_what_another_thread_prints_is_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    with safe_streams():
+        thread = threading.Thread(target=sys.stdout.write, args=("noise\n",))
+        thread.start()
+        thread.join()
+        sys.stdout.write("row\n")
+    assert tuple(capsys.readouterr()) == ("row\n", "noise\n")
+
+
+def test_separate_results_are_all_that_standard_output_gets() -> None:
+    code = (
+        "import os, subprocess\n"
+        "from smartspider.cli.terminal.streams import safe_streams, separate_results\n"
+        "with safe_streams():\n"
+        "    print('early')\n"
+        "    separate_results()\n"
+        "    subprocess.run(['echo', 'noise'])\n"
+        "    os.write(1, b'noise\\n')\n"
+        "    print('row')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("early\nrow\n", "noise\nnoise\n")
 
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "<&- >&- 2>&-"])

@@ -19,7 +19,7 @@ from smartspider.engine.runtime import SystemClock
 from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.settings import Settings
 from smartspider.wiring.processes.losses import Supervision
-from smartspider.wiring.processes.watcher import WatchedProcess, Watcher
+from smartspider.wiring.processes.watcher import VANISHED, WatchedProcess, Watcher
 
 LIMITS = WatchLimits(stall_s=0.5, grace_s=0.25, stop_s=0.5)
 BEGIN = """
@@ -262,6 +262,55 @@ def test_a_guard_exits_as_its_child_exits(code: int) -> None:
 def test_a_guard_ends_by_the_signal_that_ended_its_child() -> None:
     with start_guarded("os.kill(os.getpid(), signal.SIGKILL)") as program:
         assert program.wait(30) == -signal.SIGKILL
+
+
+def test_a_guarded_program_that_vanishes_gives_exit_code_6() -> None:
+    with start_guarded("os._exit(0)") as program:
+        assert program.wait(30) == VANISHED
+
+
+OUTLIVED = """
+import os, signal, sys, threading, time
+from smartspider.engine.runtime import end_process
+from smartspider.wiring.processes.guard import outlived
+
+outlived()
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("os._exit(0)", VANISHED),
+        ("os._exit(3)", VANISHED),
+        ("sys.exit(3)", 3),
+        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+        ("threading.Thread(target=time.sleep, args=(600,)).start()\nend_process(4)", 4),
+        ("1 / 0", 1),
+    ],
+)
+def test_a_program_that_is_outlived_ends_as_its_child_does_unless_that_vanishes(
+    script: str, code: int
+) -> None:
+    assert (
+        subprocess.run([sys.executable, "-c", OUTLIVED + script], timeout=60, check=False).returncode == code
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_program_that_is_outlived_passes_signals_on(number: signal.Signals) -> None:
+    script = f"""
+signal.signal({number}, lambda *_: sys.exit(3))
+print("ready", flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", OUTLIVED + script], stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        program.send_signal(number)
+        assert program.wait(30) == 3
 
 
 def test_a_guarded_program_that_freezes_continues_in_another_child() -> None:

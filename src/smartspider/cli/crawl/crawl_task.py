@@ -14,12 +14,13 @@ import msgspec
 from smartspider.cli.crawl import report
 from smartspider.cli.crawl.kept_files import empty_run_notes, kept_files
 from smartspider.cli.exit_codes import code_of_run
+from smartspider.cli.own_functions import expect_functions
 from smartspider.cli.runs.left_out import lost_lines
 from smartspider.cli.runs.progress import ProgressDisplay
 from smartspider.cli.target import cli_actor
 from smartspider.cli.terminal.output import print_json, print_message
 from smartspider.cli.terminal.stages import shown_stages
-from smartspider.cli.terminal.streams import printed_log_level
+from smartspider.cli.terminal.streams import printed_log_level, separate_results
 from smartspider.core.plurals import count
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
@@ -32,7 +33,7 @@ from smartspider.installation.data_folder import (
     runs_with_pending_output,
     task_lock,
 )
-from smartspider.installation.settings import read_settings
+from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.columns import stored_columns
@@ -72,10 +73,38 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
     with shown_stages() as show:
         show(f"preparing {task.name}")
         plan = compile_task(task)
-        compile_plan(plan, is_local=True)
     settings = read_settings()
+    path = folder_of(options.data, plan.name)
+    check_folder_not_moved(path)
+    restart = _in_child(plan, path, settings, options)
+    if restart is not None:
+        options = msgspec.structs.replace(options, fresh=False)
+    # Functions are loaded in the child: their module may start threads, or end the process.
+    with shown_stages() as show:
+        show(f"preparing {task.name}")
+        compile_plan(plan, is_local=True)
     check_outputs(options.outputs, options.output_options, plan_columns(plan))
     tune_process()
+    if restart is None:
+        _print_notes(task)
+    with open_folder(path, cli_actor(), settings) as folder:
+        return run_loop(_crawl(folder, plan, options, restart))
+
+
+def _in_child(plan: Plan, path: Path, settings: Settings, options: CrawlOptions) -> Restart | None:
+    """Continue in a child process if a supervisor should watch this one; return why it replaces another."""
+    if not options.is_guarded:
+        return None
+    if options.workers > 1:
+        if plan.runs_functions:
+            expect_functions()
+        return None
+    if plan.runs_functions:
+        separate_results()
+    return guarded(Supervision(path, settings), "the worker", print_message)
+
+
+def _print_notes(task: Task) -> None:
     if task.schedule is not None:
         print_message(
             "note: crawling now; the task's `schedule` takes effect on a server (`smartspider up`) where the"
@@ -83,15 +112,6 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
         )
     for caution in find_cautions(task):
         print_message(f"note: {caution.path}: {caution.message}")
-    path = folder_of(options.data, plan.name)
-    check_folder_not_moved(path)
-    restart = None
-    if options.is_guarded and options.workers == 1:
-        restart = guarded(Supervision(path, settings), "the worker", print_message)
-    if restart is not None:
-        options = msgspec.structs.replace(options, fresh=False)
-    with open_folder(path, cli_actor(), settings) as folder:
-        return run_loop(_crawl(folder, plan, options, restart))
 
 
 async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart: Restart | None) -> int:

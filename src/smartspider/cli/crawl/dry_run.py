@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from smartspider.cli.exit_codes import Exit
+from smartspider.cli.own_functions import expect_functions
 from smartspider.cli.tasks.loading import TaskFile
 from smartspider.cli.terminal.output import print_line, print_message, printed
 from smartspider.cli.terminal.streams import printed_log_level
@@ -122,6 +123,8 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview,
     from smartspider.wiring.processes.lifecycle import run_loop
 
     plan = compile_task(load_task_file(task, settings))
+    if plan.runs_functions:
+        expect_functions()
     compile_plan(plan, is_local=True)
     installation_settings = read_settings()
     for override in plan.overrides:

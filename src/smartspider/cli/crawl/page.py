@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from smartspider.cli.crawl.fetch_options import (
     parse_headers,
     with_headers,
 )
+from smartspider.cli.own_functions import expect_functions
 from smartspider.cli.terminal.output import json_option, print_json_line, print_message, printed
 from smartspider.cli.terminal.streams import write_data
 from smartspider.core.plurals import count
@@ -130,6 +132,8 @@ def _checked_plan(task: dict[str, Any], folder: Path) -> Plan:
     from smartspider.taskfile.load import parse_local_task
 
     plan = compile_task(parse_local_task(task, folder))
+    if plan.runs_functions:
+        expect_functions()
     compile_plan(plan, is_local=True)
     return plan
 
@@ -164,4 +168,5 @@ def shell(url: str, headers: tuple[str, ...], *, ignore_robots: bool, as_json: b
     """Fetch a URL, try rules on it interactively, and save them as a task."""
     from smartspider.cli.crawl.shell import ShellSession
 
+    expect_functions(has_prompt=sys.stdin.isatty())
     ShellSession(parse_headers(headers), obey_robots=not ignore_robots, as_json=as_json).run(url)

@@ -93,10 +93,17 @@ def _print_record(record: RecordView) -> None:
         _print_fact("redirects to", record.target)
     if record.returns:
         _print_fact("returned", f"{count(record.returns, 'time')}, because the worker was lost")
+    _print_outcome(record)
+
+
+def _print_outcome(record: RecordView) -> None:
+    """Print what the fetches of a request brought."""
     for failure in record.failures:
         _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s")
     for example in record.examples:
         _print_fact("item", bytes(example).decode(errors="replace")[:200])
+    for reason in record.rejects:
+        _print_fact("rejected", reason[:200])
 
 
 def _print_gate(gate: GateView, *, is_over: bool) -> None:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from smartspider.cli.exit_codes import Exit
+from smartspider.cli.own_functions import expect_functions
 from smartspider.cli.tasks.loading import TaskFile
 from smartspider.cli.terminal.output import print_json, print_line, print_message, printed
 from smartspider.taskfile.template import template_list
@@ -96,7 +97,10 @@ def validate(task: Path, settings: tuple[str, ...]) -> Validation:
     from smartspider.services.tasks.checks import check_task
 
     try:
-        return Validation(task, checked=check_task(load_task_file(task, settings), is_local=True))
+        loaded = load_task_file(task, settings)
+        if loaded.functions is not None:
+            expect_functions()
+        return Validation(task, checked=check_task(loaded, is_local=True))
     except TaskInvalid as error:
         return Validation(task, error=error)
 
@@ -123,5 +127,7 @@ def _row_schema(task: Path) -> object:
     from smartspider.taskfile.compile import compile_task
 
     plan = compile_task(load_task_file(task))
+    if plan.runs_functions:
+        expect_functions()
     compile_plan(plan, is_local=True)
     return row_schema(plan)

@@ -8,9 +8,11 @@ import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
 from smartspider.cli.terminal.escapes import mark_colour, printable
@@ -29,9 +31,12 @@ class SafeStream:
         self._stream = stream
         self._is_message = is_message
         self._is_escaped = is_escaped
+        self._thread = threading.get_ident()
 
     def write(self, text: str) -> int:
-        """Write a text, or drop it."""
+        """Write a text, or drop it. What other threads print, such as one of a function, is no result."""
+        if not self._is_message and threading.get_ident() != self._thread:
+            return sys.stderr.write(text)
         if self._is_escaped:
             text = printable(text, has_colour=has_colour(self._stream))
         return self._write(text)
@@ -43,6 +48,18 @@ class SafeStream:
     def unescaped(self) -> TextIO:
         """Return the stream for a program that writes control sequences of its own."""
         return cast("TextIO", SafeStream(self._stream, is_message=self._is_message, is_escaped=False))
+
+    def move(self) -> None:
+        """Write to another file descriptor from now on: what else goes to standard output, such as the output
+        of a program that a function starts, goes to standard error.
+        """
+        self.flush()
+        number = self._stream.fileno()
+        binary = os.fdopen(os.dup(number), "wb")  # lives as long as the process
+        os.dup2(sys.stderr.fileno(), number)
+        self._stream = TextIOWrapper(
+            *(binary, self._stream.encoding, self._stream.errors), line_buffering=binary.isatty()
+        )
 
     def _write(self, text: str) -> int:
         if text == "":  # click probes the stream so, and would swallow the error of a full disk
@@ -73,6 +90,13 @@ class SafeStream:
                 f"standard output cannot be written: {error.strerror or error}",
                 hint="redirect the output to another file",
             ) from error
+
+
+def separate_results() -> None:
+    """Reserve standard output for results: what functions of the user print goes to standard error."""
+    stream: Any = sys.stdout
+    if isinstance(stream, SafeStream):
+        stream.move()
 
 
 def write_data(text: str) -> None:

@@ -31,7 +31,8 @@ _HELD = struct.Struct("<8Q")
 _HELD_AT = _HEAD.size + _REQUEST.size
 MAX_HELD = 8
 """Runs that a supervisor can hold at a time."""
-SIZE = _HELD_AT + _HELD.size
+_FINISHED_AT = _HELD_AT + _HELD.size
+SIZE = _FINISHED_AT + 1
 _NOTHING_HELD = bytes(8)
 
 _memory: bytearray | mmap = bytearray(SIZE)
@@ -117,6 +118,18 @@ def enter(stage: int) -> None:
 def end() -> None:
     """Record that the present work is done."""
     _memory[_STAGE_AT] = NONE
+
+
+def finish() -> None:
+    """Record that this process comes to an orderly end, with whatever exit code."""
+    _memory[_FINISHED_AT] = 1
+
+
+def has_finished(memory: mmap | bytearray) -> bool:
+    """Return whether the process with this memory came to an orderly end. One that ends by `os._exit` does
+    not.
+    """
+    return bool(memory[_FINISHED_AT])
 
 
 def held_runs() -> tuple[int, ...]:

@@ -97,6 +97,9 @@ ORDER BY i.id LIMIT 1
 SELECT id, data FROM (SELECT id, data, url_id FROM item WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 5000)
 WHERE url_id = ?3 LIMIT ?4
 
+-- rejects_of: why items of a page were rejected
+SELECT reason FROM reject WHERE id >= ? AND id < ? AND url_id = ? ORDER BY id LIMIT ?
+
 -- lane_queued: queued requests of a run for a host
 SELECT queued FROM lane WHERE host_id = ? AND run_id = ?
 

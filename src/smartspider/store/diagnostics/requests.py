@@ -82,6 +82,8 @@ class RequestDetails(msgspec.Struct, frozen=True):
     """Requests to its host around the time it was closed, or the last ones."""
     items: list[StoredItem]
     """A few of its items."""
+    rejects: list[str]
+    """Why a few of its items were rejected."""
 
 
 def read_details(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:
@@ -108,6 +110,7 @@ def read_details(connection: Connection, record: UrlRecord, now: float) -> Reque
         ),
         sends=_sends(connection, host_id, record.closed_at or now),
         items=_items(connection, record) if record.items else [],
+        rejects=_rejects(connection, record),
     )
 
 
@@ -146,6 +149,12 @@ def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:
         StoredItem(item_id, record.run_id, record.url, data.encode(), closed_at)
         for (item_id, _), data in zip(items, filled, strict=True)
     ]
+
+
+def _rejects(connection: Connection, record: UrlRecord) -> list[str]:
+    """Return why some items of a page were rejected. A run keeps few enough to be searched."""
+    place = first_id(record.run_id), end_id(record.run_id), record.id
+    return [reason for (reason,) in rows(connection, SQL.rejects_of, (*place, ITEMS))]
 
 
 def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the statements

@@ -6,6 +6,7 @@ child is killed, another one resumes the work: all of it is in the store.
 
 from __future__ import annotations
 
+import atexit
 import mmap
 import os
 import signal
@@ -23,11 +24,12 @@ from smartspider.engine.runtime import die_with_parent
 from smartspider.wiring.processes import sampling
 from smartspider.wiring.processes.lifecycle import run_loop
 from smartspider.wiring.processes.losses import Supervision
-from smartspider.wiring.processes.watcher import ASK_AFTER_S, ASK_EVERY_S
+from smartspider.wiring.processes.watcher import ASK_AFTER_S, ASK_EVERY_S, VANISHED
 
 FORWARDED = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 SUSPENDING = signal.SIGTSTP
 AWAITED = FORWARDED | {signal.SIGCHLD, SUSPENDING, signal.SIGCONT}
+VANISHED_TEXT = "the program exited by itself: `os._exit` was called, perhaps by a function of the task"
 STOPPING = frozenset((signal.SIGINT, signal.SIGTERM))
 
 
@@ -64,18 +66,63 @@ def guarded(
             _begin_child(memory, before)
             return restart
         status = guard.supervise(pid, memory)
-        if not guard.is_replaced:
+        if _has_vanished(status, memory):
+            guard.report_vanished(memory)
+        elif not guard.is_replaced:
+            guard.report_signal(status)
             _exit_like(status)
         restart = Restart(guard.is_stopping, started_at, run_of(activity.decode(memory).url_id))
+
+
+def outlived() -> None:
+    """Continue in a child process; return there. If the child vanishes, as by `os._exit` in a function of the
+    user, the calling process reports it and exits with `VANISHED`; else it exits as the child exits.
+
+    Both are one process group, so that the child keeps the terminal.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    memory = mmap.mmap(-1, activity.SIZE)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED | {signal.SIGCHLD})
+    pid = os.fork()
+    if pid == 0:
+        _share(memory, before)
+        return
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            break
+        received = signal.sigwaitinfo(FORWARDED | {signal.SIGCHLD})
+        if received.si_signo in FORWARDED and received.si_code <= 0:  # not from the terminal
+            os.kill(pid, received.si_signo)
+    if _has_vanished(status, memory):
+        _exit_as_vanished()
+    _exit_like(status)
 
 
 def _begin_child(memory: mmap.mmap, mask: set[int | signal.Signals]) -> None:
     # A process group of its own: Ctrl-C reaches only the supervisor, which passes it on.
     os.setpgid(0, 0)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # it prints on the terminal all the same
+    _share(memory, mask)
+
+
+def _share(memory: mmap.mmap, mask: set[int | signal.Signals]) -> None:
     die_with_parent()
     activity.share(memory)
+    atexit.register(activity.finish)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _has_vanished(status: int, memory: mmap.mmap) -> bool:
+    """Return whether a child exited, but not by an orderly end."""
+    return os.WIFEXITED(status) and not activity.has_finished(memory)
+
+
+def _exit_as_vanished() -> NoReturn:
+    sys.stderr.write(f"error: {VANISHED_TEXT}\n")
+    sys.stderr.flush()
+    os._exit(VANISHED)
 
 
 def _exit_like(status: int) -> NoReturn:
@@ -154,6 +201,22 @@ class Guard:
         self._run_apart(self._supervision.report(kill, self._name))
         os.kill(pid, signal.SIGKILL)
         return os.waitpid(pid, 0)[1]
+
+    def report_vanished(self, memory: mmap.mmap) -> None:
+        """Report a child that vanished, and fail its run, which another child will say. Exit with `VANISHED`
+        if it had no run, or shared it with other workers.
+        """
+        doing = activity.decode(memory)
+        if not self._has_peers and self._run_apart(self._supervision.report_exit(doing, self._name)) == 0:
+            return
+        _exit_as_vanished()
+
+    def report_signal(self, status: int) -> None:
+        """Report a child that was ended by a signal that no one asked for."""
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) not in FORWARDED:
+            hint = "" if self._has_peers else "; run the same command again to resume"
+            self._report(f"{self._name} was ended by {signal.Signals(os.WTERMSIG(status)).name}{hint}")
+            sys.stderr.flush()
 
     def _is_unwanted(self, worker_id: int) -> bool:
         return bool(worker_id) and self._run_apart(self._supervision.is_unwanted(worker_id)) == 0

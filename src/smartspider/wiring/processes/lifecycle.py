@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from smartspider.core.control_characters import escape_controls
 from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.core.workers import activity
 from smartspider.engine.runtime import die_with_parent
 from smartspider.engine.supervisor import STORE_UNAVAILABLE
 from smartspider.wiring.processes.sampling import share_inherited
@@ -34,6 +36,7 @@ def become_child() -> None:
     """Begin the life of a process that a supervisor started: share its activity, and end with the parent."""
     die_with_parent()
     share_inherited()
+    atexit.register(activity.finish)
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:

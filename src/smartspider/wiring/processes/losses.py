@@ -34,6 +34,7 @@ like those of any dead worker.
 """
 ENDING = ("stopping", "stopped", "cancelled")
 NAME = "supervisor"
+VANISHED_REASON = "a worker exited by itself: `os._exit` was called, perhaps by a function of the task"
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,18 @@ class Supervision(msgspec.Struct, frozen=True):
                 return f"{worker} {reason}{page}; another one takes its place"
         except (SmartSpiderError, TimeoutError):
             return f"{worker} {reason}; another one takes its place"
+
+    async def report_exit(self, doing: ActivityRecord, worker: str) -> str:
+        """Report a worker that vanished, and fail its run; return a sentence for people, or an empty text if
+        it had no run.
+        """
+        if not run_of(doing.url_id):
+            return ""
+        try:
+            async with asyncio.timeout(REPORT_S), open_installation(self.path, self.settings) as installation:
+                return await fail_vanished(installation, doing, worker)
+        except (SmartSpiderError, TimeoutError):
+            return ""
 
     async def release_others(self, doing: ActivityRecord) -> None:
         """Release the requests of a worker, but not the one it is reading."""
@@ -117,7 +130,8 @@ async def report_loss(installation: Installation, kill: Kill, worker: str, bus: 
         await installation.database.write(lambda connection: events.write_events(connection, [event], now))
     bus.publish(event)
     if kill.blames_run:
-        await _fail_run(installation, kill)
+        reason = f"the worker cannot open the run: {Unreadable.code}: {kill.reason}"
+        await _fail_run(installation, run_of(doing.url_id), reason)
     if doing.worker_id and (kill.has_culprit or kill.blames_run or kill.cause == "stop"):
         await installation.frontier.leave(doing.worker_id)
     if found is None:
@@ -126,11 +140,22 @@ async def report_loss(installation: Installation, kill: Kill, worker: str, bus: 
     return f"{worker} was killed: {found.request.url} {kill.reason}; {what}"
 
 
-async def _fail_run(installation: Installation, kill: Kill) -> None:
-    """End a run whose rules no worker can compile."""
-    reason = f"the worker cannot open the run: {Unreadable.code}: {kill.reason}"
+async def fail_vanished(installation: Installation, doing: ActivityRecord, worker: str) -> str:
+    """Fail the run of a worker that vanished, and release its requests; return a sentence for people.
+
+    What ends a worker so would end the next one, too: it is code of the user, not the page.
+    """
+    found = await find_open_request(installation.database, doing.url_id) if doing.is_reading else None
+    page = "" if found is None else f" while it read {found.request.url}"
+    await _fail_run(installation, run_of(doing.url_id), VANISHED_REASON)
+    if doing.worker_id:
+        await installation.frontier.leave(doing.worker_id)
+    return f"{worker} exited by itself{page}: `os._exit` was called, perhaps by a function of the task"
+
+
+async def _fail_run(installation: Installation, run_id: int, reason: str) -> None:
     with suppress(NotFound, NotAllowed):  # ended meanwhile
-        await installation.store.set_state(run_of(kill.activity.url_id), "failed", reason, actor=SYSTEM)
+        await installation.store.set_state(run_id, "failed", reason, actor=SYSTEM)
 
 
 def blame(kill: Kill) -> Verdict:

@@ -24,6 +24,8 @@ ASK_AFTER_S = 2.0
 ASK_EVERY_S = 1.0
 REMEMBERED_POLLS = 100
 OFFENDER_S = 60.0
+VANISHED = 6
+"""The exit code of a process that ended by `os._exit`, whatever code that was given."""
 ASIDE_NICENESS = 5
 """A process that was set aside leaves the CPU to others."""
 
@@ -49,15 +51,24 @@ class WatchedProcess:
         """Its exit code; None while it runs."""
         return self.process.returncode
 
+    @property
+    def has_vanished(self) -> bool:
+        """It worked and then exited without an orderly end, as after a call of `os._exit`."""
+        code = self.returncode
+        was_working = activity.decode(self.memory).is_watched
+        return code is not None and code >= 0 and was_working and not activity.has_finished(self.memory)
+
     async def wait(self) -> int:
-        """Wait until it has ended or was set aside; return its exit code, 0 in the second case."""
+        """Wait until it has ended or was set aside; return its exit code, `VANISHED` if it has vanished, and
+        0 if it was set aside.
+        """
         tasks = [asyncio.create_task(self.process.wait()), asyncio.create_task(self.is_aside.wait())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
-        return self.returncode or 0
+        return VANISHED if self.has_vanished else self.returncode or 0
 
     def send_signal(self, number: int) -> None:
         """Send a signal; the process may have ended."""
@@ -122,6 +133,10 @@ class Watcher:
     def is_replaced(self, number: int) -> bool:
         """Return whether the last process of a number was killed, drained or set aside by its watcher."""
         return number in self._watched and self._watched[number].is_replaced
+
+    def last_activity(self, number: int) -> ActivityRecord:
+        """Return what the last process of a number does, or was doing when it ended."""
+        return activity.decode(self._watched[number].memory)
 
     def set_aside(self) -> list[WatchedProcess]:
         """Return the processes that still read a page while another one has taken their place."""

@@ -22,7 +22,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.core.logs import LEVELS
 from smartspider.engine.context import DRAIN_S, RENEW_S, WorkerOptions
 from smartspider.engine.outage import OutageRetry
-from smartspider.engine.runtime import tune_process
+from smartspider.engine.runtime import end_process, tune_process
 from smartspider.engine.worker import Worker
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
@@ -166,4 +166,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_process(main())
