@@ -26,3 +26,60 @@ def test_the_same_relative_link_on_two_pages_of_a_folder_leads_to_two_pages(work
         assert workshop.crawl("-o", "rows.jsonl").expect(0).json["pages"] == len(graph)
         assert sorted(row["title"] for row in workshop.rows()) == sorted(graph)
         assert sorted(site.paths()) == sorted(graph)
+
+
+def test_entries_with_one_url_and_other_headers_or_meta_are_crawled_each(workshop: Workshop) -> None:
+    paged = {"/list": ["/list?p=2", "/one"], "/list?p=2": ["/list", "/one"], "/one": []}
+    moved = {"/old": [{"status": 302, "headers": {"Location": "/new"}, "body": ""}], **linked({"/new": []})}
+    with written_site(workshop.folder, routes={**linked(paged), **moved}) as site:
+        shops = [{"url": site.url("/list"), "meta": {"shop": name}} for name in ("a", "b")]
+        languages = [
+            {"url": site.url("/old"), "headers": {"Accept-Language": name}, "meta": {"shop": name}}
+            for name in ("de", "en", "fr")
+        ]
+        task = title_task(*shops, *languages)
+        task["selectors"]["fields"]["shop"] = {"type": "meta", "expr": "shop"}
+        task["pagination"] = {"type": "next_link", "selector": "a[href*=p], a[href='/list']"}
+        task["follow"] = [{"selector": "a[href='/one']"}]
+        workshop.write(task)
+        summary = workshop.crawl("-o", "rows.jsonl").expect(0).json
+        rows = sorted((row["title"], row["shop"] or "") for row in workshop.rows())
+        assert rows == [
+            *[("/list", "a"), ("/list", "b"), ("/list?p=2", "a"), ("/list?p=2", "b")],
+            *[("/new", "de"), ("/new", "en"), ("/new", "fr"), ("/one", "")],
+        ]
+        asked = sorted(one.headers["accept-language"] for one in site.log() if one.path == "/new")
+        assert asked == ["de", "en", "fr"]
+        others = workshop.why(site.url("/list"))["others"]
+    assert (summary["redirects"], len(others)) == (3, 1)
+
+
+def test_links_that_name_other_headers_are_other_requests(workshop: Workshop) -> None:
+    page = {
+        "body": "<h1>x</h1>" + "".join(f'<p><a href="/one">{name}</a></p>' for name in ("de", "en", "de"))
+    }
+    with written_site(workshop.folder, routes={"/": [page], "/one": [page]}) as site:
+        task = title_task(site.url("/"))
+        request = {"headers": {"Accept-Language": "{name}", "Referer": "{name}", "X-Token": "{name}{name}"}}
+        task["pages"] = {
+            "list": {
+                "selectors": {"items": "p", "fields": {"name": "a"}},
+                "follow": [{"selector": "p a", "to": "one", "request": request}],
+                "emit": False,
+            },
+            "one": {"selectors": task.pop("selectors")},
+        }
+        task["entry_urls"] = [{"url": site.url("/"), "page": "list"}]
+        del task["follow"]
+        workshop.write(task)
+        workshop.crawl().expect(0)
+        asked = [one.headers["accept-language"] for one in site.log() if one.path == "/one"]
+    assert sorted(asked) == ["de", "en"]
+
+
+def test_equal_names_in_a_query_keep_their_order(workshop: Workshop) -> None:
+    graph = {"/": ["/?x=1&x=2", "/?x=2&x=1"], "/?x=1&x=2": [], "/?x=2&x=1": []}
+    with written_site(workshop.folder, routes=linked(graph)) as site:
+        workshop.write(title_task(site.url("/")))
+        assert workshop.crawl().expect(0).json["items"] == 3
+        assert sorted(site.paths()) == sorted(graph)

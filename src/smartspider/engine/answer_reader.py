@@ -135,7 +135,7 @@ class AnswerReader:
         if not page.hops:
             return None
         sent = as_sent(page, request).extras
-        extras = Extras(sent.method, body=sent.body, meta=sent.meta)
+        extras = Extras(sent.method, body=sent.body, meta=sent.meta, variant=sent.variant)
         landed = self._redirected(request, page.url, extras)
         return landed if landed.fingerprint != request.fingerprint else None
 
@@ -150,7 +150,7 @@ class AnswerReader:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
         own = as_sent(page, request).extras
         goes_on = self._trust.goes_on(request.url, target)
-        extras = Extras(meta={**own.meta, "redirects": hops})
+        extras = Extras(meta={**own.meta, "redirects": hops}, variant=own.variant)
         if page.status in (307, 308):
             if not goes_on:
                 require_open_body(own.body, target)
@@ -186,7 +186,8 @@ def as_sent(page: Page, request: Request) -> Request:
     """
     if not page.became_get:
         return request
-    extras = Extras(headers=without_content(request.extras.headers), meta=request.extras.meta)
+    own = request.extras
+    extras = Extras(headers=without_content(own.headers), meta=own.meta, variant=own.variant)
     return msgspec.structs.replace(request, extras=extras)
 
 

@@ -284,9 +284,10 @@ def _child(link: Link, extras: Extras, request: Request, target: _Target, trust:
         return Request(url, identity, link.page, link.priority, depth, is_next_page=is_next_page)
     if link.is_pagination and not trust.goes_on(request.url, url):
         if extras.body is not None and not is_harmless_body(extras.body):
-            extras = Extras(headers=without_content(extras.headers), meta=extras.meta)
+            own = without_content(extras.headers)
+            extras = Extras(headers=own, meta=extras.meta, variant=extras.variant)
         extras = msgspec.structs.replace(extras, headers=without_secrets(extras.headers))
-    identity = fingerprint(canonical, method=extras.method, body=extras.body)
+    identity = request_identity(canonical, extras=extras)
     return Request(
         url, identity, link.page, link.priority, depth, extras=extras, is_next_page=link.is_pagination
     )

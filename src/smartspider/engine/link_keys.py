@@ -28,7 +28,7 @@ class LinkBase:
 
     def key_of(self, link: Link, extras: Extras) -> LinkKey:
         """Return the key of a plain link; other requests are known by their fingerprint only."""
-        if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body):
+        if extras is not NO_EXTRAS and (extras.method != "GET" or extras.body or extras.variant):
             return UNKEYED
         href = link.href if "#" not in link.href else link.href.partition("#")[0]
         return self._anchor(href), href, link.page

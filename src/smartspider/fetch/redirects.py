@@ -79,7 +79,7 @@ def _hop(request: Request, target: str, status: int, trust: OriginTrust) -> Requ
         status in {301, 302} and extras.method == "POST"
     )
     if becomes_get and extras.method != "GET":
-        extras = Extras(headers=without_content(extras.headers), meta=extras.meta)
+        extras = Extras(headers=without_content(extras.headers), meta=extras.meta, variant=extras.variant)
     if not trust.goes_on(request.url, target):
         require_open_body(extras.body, target)
         extras = msgspec.structs.replace(extras, headers=without_secrets(extras.headers))

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from smartspider.core.errors import Problem
 from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
-from smartspider.core.requests.request import DEFAULT_PAGE, Extras, Request, make_request
+from smartspider.core.requests.request import (
+    DEFAULT_PAGE,
+    Extras,
+    Request,
+    make_request,
+    request_identity,
+    variant_of,
+)
 from smartspider.core.requests.templates import (
     fill_body,
     fill_form,
@@ -17,7 +26,7 @@ from smartspider.core.requests.templates import (
     fill_url,
     placeholders_in,
 )
-from smartspider.core.requests.urls import CanonicalRules, normal_url
+from smartspider.core.requests.urls import CanonicalRules, canonical_url, normal_url
 from smartspider.taskfile.entry_checks import combinations, longest_url, url_problem
 from smartspider.taskfile.model.entries import Entry, EntryFile, EntryList, EntryOptions
 from smartspider.taskfile.model.task import Task
@@ -28,16 +37,34 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
     """Return the distinct requests of the task's entries.
 
     Raise `TaskInvalid` if a generated URL is invalid, or if the same request has two page types: a request
-    is fetched once in a run.
+    is fetched once in a run. Entries that differ by headers or `meta` are requests of their own.
     """
     requests: dict[bytes, Request] = {}
     for index, request in _all_requests(task, rules):
         known = requests.setdefault(request.fingerprint, request)
+        if known is not request and _own_parts(known) != _own_parts(request):
+            request = _variant(request, rules)  # noqa: PLW2901 - the same entry, told apart from the first
+            known = requests.setdefault(request.fingerprint, request)
         if known.page != request.page:
             reason = f"{request.url} is the same request as an entry with page type {known.page!r}"
             hint = "a request is fetched once in a run, with one page type"
             raise task_invalid([Problem(f"entry_urls[{index}].page", reason, hint)])
     return tuple(requests.values())
+
+
+def _own_parts(request: Request) -> tuple[object, ...]:
+    extras = request.extras
+    return sorted((name.lower(), value) for name, value in extras.headers), extras.meta
+
+
+def _variant(request: Request, rules: CanonicalRules) -> Request:
+    """Return the request with an identity of its own. Only entries that differ by headers or `meta` from an
+    earlier one have it: what pages link to is the same request as the first of them.
+    """
+    extras = request.extras
+    extras = msgspec.structs.replace(extras, variant=variant_of(extras.headers, extras.meta))
+    identity = request_identity(canonical_url(request.url, rules), page=request.page, extras=extras)
+    return msgspec.structs.replace(request, fingerprint=identity, extras=extras)
 
 
 def _all_requests(task: Task, rules: CanonicalRules) -> Iterator[tuple[int, Request]]:

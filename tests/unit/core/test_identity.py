@@ -11,6 +11,7 @@ from smartspider.core.requests.request import (
     content_fingerprint,
     fingerprint,
     make_request,
+    variant_of,
 )
 from smartspider.core.requests.urls import CanonicalRules
 
@@ -74,6 +75,17 @@ def test_no_body_and_an_empty_one_are_the_same_request() -> None:
 
 def test_an_item_and_a_request_never_share_a_fingerprint() -> None:
     assert content_fingerprint(URL.encode()) != fingerprint(URL)
+
+
+def test_the_variant_is_part_of_the_identity_and_nothing_else_of_headers_and_meta() -> None:
+    plain = make_request(URL)
+    extras = Extras(headers=(("Accept", "a"),), meta={"a": 1})
+    assert make_request(URL, extras=extras).fingerprint == plain.fingerprint
+    variant = variant_of(extras.headers, extras.meta)
+    assert make_request(URL, extras=Extras(variant=variant)).fingerprint != plain.fingerprint
+    assert variant == variant_of((("ACCEPT", "a"),), {"a": 1})
+    others = [variant_of((("Accept", "A"),), {"a": 1}), variant_of(extras.headers), variant_of((), {"a": 1})]
+    assert len({variant, *others}) == 4
 
 
 def test_requests_that_mean_one_page_have_one_fingerprint() -> None:

@@ -147,7 +147,9 @@ def test_a_base_that_is_no_url_gives_nothing() -> None:
         ("http://h/p?", "http://h/p"),
         ("http://h/p?&&", "http://h/p"),
         ("http://h/p?b=2&a=1", "http://h/p?a=1&b=2"),
-        ("http://h/p?a=2&a=1&a=2", "http://h/p?a=1&a=2&a=2"),
+        ("http://h/p?b=0&a=2&a=1&a=2", "http://h/p?a=2&a=1&a=2&b=0"),
+        ("http://h/p?a=&a", "http://h/p?a=&a"),
+        ("http://h/p?p=1&p2=2", "http://h/p?p2=2&p=1"),
         ("http://h/p?a&a=", "http://h/p?a&a="),
         ("http://h/p?utm_source=x&id=1&UTM_Medium=y&gclid=z&FBCLID=w", "http://h/p?id=1"),
         ("http://h/p?utm_source=x", "http://h/p"),
@@ -198,6 +200,7 @@ def test_one_page_in_two_spellings_is_one_request(one: str, other: str) -> None:
         ("http://h/%2525", "http://h/%25"),
         ("http://h/?q=%d6%d0", "http://h/?q=中"),
         ("http://h/p?a", "http://h/p?a="),
+        ("http://h/?x=1&x=2", "http://h/?x=2&x=1"),
         ("http://h/A", "http://h/a"),
     ],
 )

@@ -367,3 +367,36 @@ def test_pages_ask_robots_in_vain_when_the_task_says_so() -> None:
 def test_entries_without_templates_are_as_they_were() -> None:
     (entry,) = plan_of("http://a.com/?q=1").entries
     assert entry == make_request("http://a.com/?q=1", is_entry=True)
+
+
+def test_entries_that_differ_by_headers_or_meta_are_requests_of_their_own() -> None:
+    url = "http://a.com/?q=1"
+    entries = [
+        {"url": url, "headers": {"Accept-Language": "de", "X-A": "1"}},
+        {"url": url, "headers": {"Accept-Language": "en"}},
+        {"url": url, "meta": {"shop": 1}},
+        {"url": url, "meta": {"shop": 2}},
+        {"url": url},
+    ]
+    same = [
+        {"url": url, "headers": {"x-a": "1", "accept-language": "de"}},
+        {"url": url, "meta": {"shop": 2}},
+        url,
+    ]
+    found = plan_of(*entries, *same).entries
+    assert len({one.fingerprint for one in found}) == len(found) == len(entries)
+    # What pages link to, and what older data folders hold, is the same request as the first of them.
+    assert found[0].fingerprint == make_request(url).fingerprint
+    assert [one.extras.variant != "" for one in found] == [False, True, True, True, True]
+
+
+def test_the_values_of_a_list_of_urls_tell_entries_apart() -> None:
+    listed = {"urls": ["http://a.com/"] * 3, "values": {"sku": ["A", "B", "A"]}, "meta": {"sku": "{sku}"}}
+    assert [one.extras.meta for one in plan_of(listed).entries] == [{"sku": "A"}, {"sku": "B"}]
+
+
+def test_one_request_has_one_page_type() -> None:
+    pages = {name: {"selectors": {"fields": {"a": "h1"}}} for name in ("default", "p")}
+    one = {"url": "http://a.com/", "meta": {"a": 1}}
+    assert len(plan_of(one, {"url": "http://a.com/", "page": "p"}, pages=pages).entries) == 2
+    assert problems(one, {**one, "page": "p"}, pages=pages)[0][0] == "entry_urls[1].page"

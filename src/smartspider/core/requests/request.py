@@ -13,6 +13,7 @@ from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_o
 DEFAULT_PAGE = "default"
 FILE = "@file"
 """The prefix of page types of files."""
+VARIANT = "@variant"
 
 
 class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -24,6 +25,10 @@ class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
     meta: dict[str, Any] = {}
     version: PageVersion | None = None
     """The version that an earlier run stored, for a conditional request."""
+    variant: str = ""
+    """Part of the identity: tells requests apart that differ by headers or `meta` alone. Next pages and
+    redirects keep it.
+    """
 
 
 NO_EXTRAS = Extras()
@@ -68,7 +73,15 @@ def make_request(
 def request_identity(canonical: str, *, page: str = DEFAULT_PAGE, extras: Extras = NO_EXTRAS) -> bytes:
     """Return the fingerprint of a request. A file is another request than the page with the same URL."""
     headers = ((FILE, page),) if page.startswith(FILE) else ()
+    if extras.variant:
+        headers = (*headers, (VARIANT, extras.variant))
     return fingerprint(canonical, method=extras.method, body=extras.body, headers=headers)
+
+
+def variant_of(headers: tuple[tuple[str, str], ...], meta: dict[str, Any] | None = None) -> str:
+    """Return the variant of a request: equal for equal headers and `meta` only."""
+    parts = sorted((name.lower(), value) for name, value in headers), meta or {}
+    return blake2b(msgspec.json.encode(parts, order="sorted"), digest_size=8).hexdigest()
 
 
 FINGERPRINT_VERSION = 1

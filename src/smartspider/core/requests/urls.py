@@ -45,8 +45,8 @@ def is_url(text: str) -> bool:
 
 
 def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
-    """Return the form for comparison: one spelling of escapes, query sorted, tracking and ignored parameters
-    removed.
+    """Return the form for comparison: one spelling of escapes, query sorted by name, tracking and ignored
+    parameters removed. Equal names keep their order, which may have a meaning.
 
     Takes a URL from `normal_url`. The URL that is fetched keeps its order and spelling.
     """
@@ -59,8 +59,13 @@ def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
     if not kept:
         return normal[:mark]
     if len(kept) > 1:
-        kept.sort()
+        kept.sort(key=_sort_key)
     return f"{normal[:mark]}?{'&'.join(kept)}"
+
+
+def _sort_key(part: str) -> str:
+    """Return the name of a query parameter, with its equals sign even if it has none."""
+    return part.partition("=")[0] + "="
 
 
 def _spellings(plain: str, special: dict[str, str]) -> dict[str, str]:

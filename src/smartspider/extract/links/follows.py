@@ -11,7 +11,8 @@ from smartspider.core.pages.extraction import Item, Link
 from smartspider.core.pages.rules import FollowRequest, FollowRule
 from smartspider.core.requests.bodies import FORM, JSON, json_body, media_type_of, with_content_type
 from smartspider.core.requests.refusal import Refusal
-from smartspider.core.requests.request import NO_EXTRAS, Extras
+from smartspider.core.requests.request import NO_EXTRAS, Extras, variant_of
+from smartspider.core.requests.request_headers import without_secrets
 from smartspider.core.requests.templates import (
     fill_body,
     fill_form,
@@ -105,13 +106,23 @@ def _request(template: FollowRequest | None, value: Any, item: Item) -> tuple[st
     values: Mapping[str, Any] = {**template.variables, **item, "value": value}
     href = _href(value) if template.url is None else fill_url(template.url, values)
     headers = tuple((name, fill_header(text, values)) for name, text in template.headers)
+    variant = _variant(headers)
     if template.body is None:
-        return href, Extras(template.method, headers)
+        return href, Extras(template.method, headers, variant=variant)
     if not isinstance(template.body, str):
         body = json_body(fill_json_body(template.body, values))
-        return href, Extras(template.method, with_content_type(JSON, headers), body)
+        return href, Extras(template.method, with_content_type(JSON, headers), body, variant=variant)
     fill = fill_form if media_type_of(headers) == FORM else fill_body
-    return href, Extras(template.method, headers, fill(template.body, values).encode(errors="replace"))
+    body = fill(template.body, values).encode(errors="replace")
+    return href, Extras(template.method, headers, body, variant=variant)
+
+
+def _variant(headers: tuple[tuple[str, str], ...]) -> str:
+    """Return the variant of a link whose request names headers, such as a language. Tokens and the page that
+    links to it change from page to page, and tell no requests apart.
+    """
+    named = tuple(header for header in without_secrets(headers) if header[0].lower() != "referer")
+    return variant_of(named) if named else ""
 
 
 def _href(value: Any) -> str:
