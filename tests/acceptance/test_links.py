@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from tests.acceptance.workshop import Workshop, linked, title_task, written_site
+from tests.acceptance.workshop import Workshop, html, linked, title_task, written_site
 
 pytestmark = pytest.mark.acceptance
 
@@ -32,8 +34,8 @@ def test_entries_with_one_url_and_other_headers_or_meta_are_crawled_each(worksho
     paged = {"/list": ["/list?p=2", "/one"], "/list?p=2": ["/list", "/one"], "/one": []}
     moved = {"/old": [{"status": 302, "headers": {"Location": "/new"}, "body": ""}], **linked({"/new": []})}
     with written_site(workshop.folder, routes={**linked(paged), **moved}) as site:
-        shops = [{"url": site.url("/list"), "meta": {"shop": name}} for name in ("a", "b")]
-        languages = [
+        shops: list[Any] = [{"url": site.url("/list"), "meta": {"shop": name}} for name in ("a", "b")]
+        languages: list[Any] = [
             {"url": site.url("/old"), "headers": {"Accept-Language": name}, "meta": {"shop": name}}
             for name in ("de", "en", "fr")
         ]
@@ -83,3 +85,50 @@ def test_equal_names_in_a_query_keep_their_order(workshop: Workshop) -> None:
         workshop.write(title_task(site.url("/")))
         assert workshop.crawl().expect(0).json["items"] == 3
         assert sorted(site.paths()) == sorted(graph)
+
+
+def forwarding(target: str, delay_s: int = 0) -> list[dict[str, object]]:
+    head = f'<meta http-equiv="refresh" content="{delay_s}; url={target}">'
+    return [{"body": f"<!DOCTYPE html>{head}<title>moved</title><h1>moved</h1>"}]
+
+
+@pytest.mark.parametrize("engine", ["css", "xpath"])
+def test_a_meta_refresh_is_a_redirect(workshop: Workshop, engine: str) -> None:
+    links = ["/old", "/away", "/out", "/locked", "/loop", "/news", "/live"]
+    routes = {
+        **linked({"/new": [], "/live?at=1": []}),
+        "/": [html("/", links)],
+        "/old": forwarding("/new", 3),
+        "/out": forwarding("http://elsewhere.example/"),
+        "/locked": forwarding("/private"),
+        "/loop": forwarding("/loop2"),
+        "/loop2": forwarding("/loop"),
+        "/news": forwarding("/news", 300),
+        "/live": forwarding("/live?at=1", 5),
+        "/robots.txt": [
+            {"body": "User-agent: *\nDisallow: /private", "headers": {"Content-Type": "text/plain"}}
+        ],
+    }
+    with written_site(workshop.folder, routes=linked({"/landed": []}), hosts=["127.0.0.2"]) as other:
+        routes["/away"] = forwarding(other.url("/landed", "127.0.0.2"))
+        with written_site(workshop.folder, routes=routes) as site:
+            task = title_task(site.url("/"), scope={"domains": ["127.0.0.1", "127.0.0.2"]})
+            task["politeness"]["robots"] = "obey"
+            if engine == "xpath":
+                task["selectors"]["fields"]["title"] = {"type": "xpath", "expr": "//h1/text()"}
+            workshop.write(task)
+            allow = {"SMARTSPIDER_ALLOW_PRIVATE": "1"}
+            summary = workshop.crawl("-o", "rows.jsonl", env=allow).expect(7).json
+            verdicts = {path: workshop.why(site.url(path))["verdict"] for path in links}
+            preview = workshop.run("dry-run", "task.json", "--limit", 9, "--json", env=allow).expect(0).json
+            fetched = workshop.run("fetch", site.url("/old"), "--json").expect(0).json
+    titles = sorted(row["title"] for row in workshop.rows())
+    assert titles == ["/", "/landed", "/new", "moved", "moved"]  # the latter reload themselves
+    assert (summary["redirects"], summary["failed"]) == (2, 1)
+    assert verdicts["/old"].startswith("redirected")
+    assert verdicts["/away"].endswith(other.url("/landed", "127.0.0.2"))
+    assert "elsewhere.example" in verdicts["/out"]
+    assert "robots.txt" in verdicts["/locked"]
+    assert "loop" in verdicts["/loop"]
+    assert fetched["redirects"] == [site.url("/old")]
+    assert {"/new", "/landed"} <= {row["title"] for row in preview["rows"]}

@@ -61,7 +61,7 @@ class AnswerReader:
 
     def read(self, page: Page, request: Request) -> Reading:
         """Return the items and children of a page."""
-        if not 200 <= page.status < 300:
+        if not 200 <= page.status < 300 or page.refresh is not None:
             if is_unchanged(page, request):
                 return Reading(page, Close("done", "not modified", page.status, is_unchanged=True))
             target = redirect_target(page)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from smartspider.core.errors import TooManyRedirects
+from smartspider.core.pages.meta_refresh import refresh_target
 from smartspider.core.pages.page import REDIRECTS, Page, redirect_target
 from smartspider.core.requests.origins import UNNAMED, OriginTrust
 from smartspider.core.requests.refusal import Refusal
@@ -43,8 +44,8 @@ class RedirectLayer:
 
     async def fetch(self, request: Request, permit: Permit) -> Page:
         """Return the page at the end of the redirects, with `hops` and `became_get` set."""
-        page = await self._inner.fetch(request, permit)
-        if page.status not in REDIRECTS:
+        page = _with_refresh(await self._inner.fetch(request, permit))
+        if page.status not in REDIRECTS and page.refresh is None:
             return page
         host, method = host_of(request.url), request.extras.method
         hops: list[str] = []
@@ -60,13 +61,21 @@ class RedirectLayer:
                 raise TooManyRedirects(f"{hops[0]} redirects more than {self._max_redirects} times")
             if visits[visit] > 1 + MAX_REVISITS:
                 raise TooManyRedirects(f"{hops[0]} redirects in a loop through {target}")
-            page = await self._inner.fetch(request, permit.another(host))
+            page = _with_refresh(await self._inner.fetch(request, permit.another(host)))
         return msgspec.structs.replace(page, hops=tuple(hops), became_get=request.extras.method != method)
 
 
+def _with_refresh(page: Page) -> Page:
+    """Return the page with `refresh` set if it is a meta refresh, which costs next to nothing elsewhere."""
+    if not 200 <= page.status < 300:
+        return page
+    target = refresh_target(page.url, page.media_type, page.charset, page.body)
+    return page if target is None else msgspec.structs.replace(page, refresh=target)
+
+
 def _hop(request: Request, target: str, status: int, trust: OriginTrust) -> Request:
-    """Return the request for a hop: 303, and POST after 301 and 302, become GET; secrets stay at their
-    origin.
+    """Return the request for a hop: 303, a meta refresh, and POST after 301 and 302 become GET; secrets stay
+    at their origin.
 
     A page version belongs to the original URL and is dropped.
     """
@@ -75,7 +84,7 @@ def _hop(request: Request, target: str, status: int, trust: OriginTrust) -> Requ
         own = {name for name, _ in extras.version.headers}
         kept = tuple(header for header in extras.headers if header[0] not in own)
         extras = msgspec.structs.replace(extras, headers=kept, version=None)
-    becomes_get = (status == 303 and extras.method != "HEAD") or (
+    becomes_get = (status not in {301, 302, 307, 308} and extras.method != "HEAD") or (
         status in {301, 302} and extras.method == "POST"
     )
     if becomes_get and extras.method != "GET":

@@ -161,3 +161,50 @@ async def test_the_layer_needs_nothing_but_a_fetcher(net: Any) -> None:
 
     with pytest.raises(BadRedirect):
         await RedirectLayer(Canned(), 5).fetch(net.asks("http://h.example/b"), net.permit)
+
+
+def forwarding(target: str) -> bytes:
+    return f'<!doctype html><meta http-equiv="refresh" content="0; url={target}"><p>moved'.encode()
+
+
+async def test_a_meta_refresh_is_a_hop_with_a_permit(net: Any) -> None:
+    html = {"Content_Type": "text/html"}
+    pages = {
+        "/a": net.http(forwarding("/b"), **html),
+        "/b": net.http(b"", "302 F", Location="/c"),
+        "/c": net.http(forwarding("/d"), **html),
+        "/d": net.http(b"here", **html),
+    }
+    async with net.site(pages) as site, net.stack() as fetcher:
+        request = net.asks(f"{site.url}/a", method="POST", body=b"x")
+        page = await fetcher.fetch(request, net.permit)
+    assert (page.body, page.became_get, page.refresh) == (b"here", True, None)
+    assert page.hops == (f"{site.url}/a", f"{site.url}/b", f"{site.url}/c")
+    assert net.permit.entered == ["page", *["127.0.0.1"] * 3]
+    assert [seen.method for seen in site.seen] == ["POST", "GET", "GET", "GET"]
+
+
+async def test_a_meta_refresh_to_another_host_ends_the_fetch(net: Any) -> None:
+    pages = {"/a": net.http(forwarding("http://other.example/b"), Content_Type="text/html")}
+    async with net.site(pages) as site, net.stack() as fetcher:
+        page = await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+    assert (page.hops, redirect_target(page)) == ((), "http://other.example/b")
+
+
+async def test_a_loop_of_meta_refreshes_is_noticed(net: Any) -> None:
+    pages = {
+        "/a": net.http(forwarding("/b"), Content_Type="text/html"),
+        "/b": net.http(forwarding("/a"), Content_Type="text/html"),
+    }
+    async with net.site(pages) as site, net.stack(FetchPlan(max_redirects=50)) as fetcher:
+        with pytest.raises(TooManyRedirects, match="loop"):
+            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+    assert len(site.seen) == 6
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "503 Busy"])
+async def test_a_failure_that_forwards_its_visitors_stays_a_failure(net: Any, status: str) -> None:
+    pages = {"/": net.http(forwarding("/b"), status, Content_Type="text/html")}
+    async with net.site(pages) as site, net.stack() as fetcher:
+        page = await fetcher.fetch(net.asks(site.url), net.permit)
+    assert (page.refresh, redirect_target(page)) == (None, None)

@@ -33,6 +33,8 @@ class Page(msgspec.Struct, frozen=True):
     """A redirect turned the request into a GET without its body."""
     withheld: bool = False
     """The site asked for credentials, and secret headers were not sent because they are for other origins."""
+    refresh: str | None = None
+    """Where the page forwards its visitors to by a meta refresh; the redirect layer looks for it."""
 
     @property
     def text(self) -> str:
@@ -69,7 +71,7 @@ def redirect_target(page: Page) -> str | None:
     Raise `BadRedirect` if Location is missing or not an http(s) URL.
     """
     if page.status not in REDIRECTS:
-        return None
+        return page.refresh
     location = page.headers.get("location")
     if location is None:
         raise BadRedirect(f"{page.url} returned {page.status} without a Location header")
