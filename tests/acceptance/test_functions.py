@@ -57,6 +57,13 @@ def half(value):
 
 def out(value):
     raise SystemExit(0)
+
+class Out:
+    def apply_item(self, item, context):
+        return item
+
+    def columns(self, columns):
+        raise SystemExit(0)
 """
 
 
@@ -200,5 +207,8 @@ def test_a_function_that_calls_exit_rejects_its_item(workshop: Workshop) -> None
     with written_site(workshop.folder, routes=linked({"/": []})) as site:
         workshop.write(ending_task(workshop, "./endings.py:out", site.url("/")))
         crawled = workshop.crawl().expect(0)
+        workshop.write(title_task(site.url("/"), pipeline=["./endings.py:Out"]))
+        refused = workshop.crawl().expect(2)
     assert (crawled.json["state"], crawled.json["rejected"]) == ("completed", 1)
-    assert "Traceback" not in crawled.err
+    assert "the step 'endings.py:Out' has no columns" in refused.err
+    assert "Traceback" not in crawled.err + refused.err

@@ -72,6 +72,11 @@ def _code_of(work: Callable[[], int]) -> int:
     except SmartSpiderError as error:
         print_error(error)
         return code_of_error(error)
+    except SystemExit as error:
+        if error.code:
+            raise
+        _print_lines("a function or a plug-in wanted to end the program", "let it raise an error instead")
+        return Exit.FAILED
 
 
 def _run(arguments: Sequence[str] | None) -> int:

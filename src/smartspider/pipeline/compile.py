@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smartspider.core.errors import Problem, TaskInvalid
+from smartspider.core.functions import CRASHES, pass_interrupt
 from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.step import ItemStep, ValueStep
 from smartspider.pipeline.bound_steps import BoundStep, ExtraFieldStep, FieldsStep, WholeItemStep
@@ -70,7 +71,8 @@ class StepCompiler:
             problems += field_name_problems(built, table)
             try:
                 step, table = _bind(built, table)
-            except Exception as error:  # noqa: BLE001 - a plug-in's `columns` may raise anything
+            except CRASHES as error:  # a plug-in's `columns` may raise anything
+                pass_interrupt(error)
                 problems.append(Problem(built.path, f"the step {built.use!r} has no columns: {error}"))
                 continue
             if isinstance(built.step, UniqueStep):

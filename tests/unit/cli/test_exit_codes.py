@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smartspider.cli import commands
 from smartspider.cli.exit_codes import ERRORS, Exit, code_of_error, code_of_findings, code_of_run
+from smartspider.cli.main import main
 from smartspider.core import errors
 from smartspider.core.runs.run import Counters, Run, RunState
 
@@ -67,3 +69,14 @@ def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
 )
 def test_the_exit_code_says_how_the_run_ended(run: Run, code: int) -> None:
     assert code_of_run(run) == code
+
+
+def test_a_command_that_foreign_code_ends_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def leave(*_: object, **__: object) -> None:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(commands.app, "main", leave)
+    assert main(["doctor"]) == Exit.FAILED
+    assert "error: a function or a plug-in wanted to end the program" in capsys.readouterr().err
