@@ -1,8 +1,9 @@
-"""Real servers, one of each per test process, started on first use."""
+"""The rules of a test run, and real servers, one of each per test process, started on first use."""
 
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,11 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from smartspider_testing.servers import PostgresServer, PristineDatabase, RedisServer
+
+pytest_plugins = ["smartspider_testing.suite.standstill"]
+
+# Whoever starts the tests in the background makes them, and all they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SERVERS = {"postgres_server", "redis_server", "postgres_template"}
 

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from tests.acceptance.workshop import Command, Workshop, children_of, is_running, until
 
+from smartspider_testing.waiting import WAIT_S, scaled
+
 TOKEN = "token-of-the-admin"
 ENVIRONMENT = {"SMARTSPIDER_ADMIN_TOKEN": TOKEN, "SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.1"}
 
@@ -88,7 +90,7 @@ class Server:
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
         """One request."""
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=WAIT_S)
         try:
             sent = {"Authorization": f"Bearer {self.token}", **headers}
             data = None if body is None else json.dumps(body)
@@ -121,7 +123,7 @@ class Server:
             seen.update(self.status(run_id))
             return seen["state"] in states
 
-        until(is_there, f"run {run_id} to be {' or '.join(states)}: {seen}", 120)
+        until(is_there, f"run {run_id} to be {' or '.join(states)}: {seen}", scaled(120))
         return seen
 
     def rows(self, run_id: str) -> list[dict[str, Any]]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 from tests.acceptance.workshop import Site, Workshop, html, linked, title_task, until, written_site
 
+from smartspider_testing.waiting import WAIT_S
+
 pytestmark = pytest.mark.acceptance
 
 CRAWL = ("crawl", "task.json", "-o", "rows.jsonl")
@@ -31,7 +33,7 @@ def shell(workshop: Workshop, line: str, *arguments: str) -> int:
         cwd=workshop.folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
     )
     assert "Traceback" not in done.stderr

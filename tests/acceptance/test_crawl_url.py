@@ -13,6 +13,8 @@ from itertools import pairwise
 import pytest
 from tests.acceptance.workshop import Site, Workshop, until, written_site
 
+from smartspider_testing.waiting import WAIT_S
+
 pytestmark = pytest.mark.acceptance
 
 WORDS = ["Apple", "Birch", "Cedar", "Daisy", "Elder", "Fir", "Ginger", "Hazel", "Iris", "Juniper"]
@@ -122,10 +124,10 @@ def answer(workshop: Workshop, text: str, *command: str) -> tuple[int, str]:
         while True:
             screen += os.read(ours, 4096)
     except OSError:  # the other end is closed
-        return process.wait(timeout=60), screen.decode()
+        return process.wait(timeout=WAIT_S), screen.decode()
     finally:
         process.kill()
-        process.wait()
+        process.wait(WAIT_S)
         os.close(ours)
 
 

@@ -30,6 +30,7 @@ from smartspider.taskfile.entry_files import expand_files
 from smartspider.taskfile.load import parse_local_task
 from smartspider.taskfile.schema import task_schema
 from smartspider.taskfile.template import TEMPLATES, render_template
+from smartspider_testing.waiting import scaled
 
 pytestmark = pytest.mark.acceptance
 
@@ -163,7 +164,7 @@ class Terminal:
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=200,
+            timeout=scaled(200),
             check=True,
         )
         return [

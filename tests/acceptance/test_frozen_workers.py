@@ -90,7 +90,7 @@ def interrupt_when_frozen(workshop: Workshop, *options: str) -> tuple[float, Com
         children = children_of(crawl.pid)
         began_at = time.monotonic()
         crawl.signal(signal.SIGINT)
-        crawl.wait(60)
+        crawl.wait()
         assert not any(map(is_running, children))
         return time.monotonic() - began_at, crawl
 

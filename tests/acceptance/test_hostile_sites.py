@@ -10,6 +10,7 @@ from tests.acceptance.conftest import Figures
 from tests.acceptance.workshop import Finished, Site, Workshop, html, title_task, written_site
 
 from smartspider_testing.sites.hostile import HOSTILE
+from smartspider_testing.waiting import scaled
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
 
@@ -95,7 +96,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
             limits={"max_depth": 12},
         )
         place.write(task)
-        finished = place.start("crawl", "task.json", "-o", "rows.jsonl", "--json").wait(120)
+        finished = place.start("crawl", "task.json", "-o", "rows.jsonl", "--json").wait(scaled(120))
         yield Crawled(place, site, finished, place.rows())
     place.close()
 

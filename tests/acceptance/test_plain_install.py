@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from smartspider import __version__
+from smartspider_testing.waiting import WAIT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,7 +94,7 @@ def run(python: Path, folder: Path, *arguments: str, **settings: str) -> subproc
         env={"PATH": "/usr/bin:/bin", "HOME": str(folder), **settings},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
     )
 

@@ -13,6 +13,7 @@ from tests.acceptance.workshop import Workshop, html, title_task, until, written
 
 from smartspider_testing.sites.http_server import ReceivedRequest
 from smartspider_testing.sites.scripted import gaps_of, peak_of
+from smartspider_testing.waiting import scaled
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.alone]
 
@@ -78,7 +79,7 @@ def test_two_runs_with_two_workers_each_keep_the_delay_through_kills_and_stops(
             time.sleep(1.0 + 0.3 * turn)  # the stop itself is the fault under test
             os.kill(pid, signal.SIGCONT)
         for shelf, crawl in crawls.items():
-            assert crawl.wait(90).expect(0).json["pages"] == PAGES + 1
+            assert crawl.wait(scaled(90)).expect(0).json["pages"] == PAGES + 1
             wanted = {shelf, *(f"/{shelf}/{number}" for number in range(PAGES))}
             titles = [row["title"] for row in workshop.rows(f"{shelf}.jsonl")]
             assert sorted(titles) == sorted(wanted)

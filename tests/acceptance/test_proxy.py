@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.acceptance.workshop import Workshop
 
+from smartspider_testing.waiting import join
+
 pytestmark = pytest.mark.acceptance
 
 
@@ -32,13 +34,13 @@ def proxy_for(pages: dict[str, str]) -> Iterator[tuple[str, list[str]]]:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
             yield f"http://me:secret@127.0.0.1:{server.server_port}", asked
         finally:
             server.shutdown()
-            thread.join()
+            join(thread)
 
 
 def test_every_request_goes_through_the_proxy_of_the_installation(workshop: Workshop) -> None:

@@ -17,6 +17,7 @@ from tests.acceptance.server import ENVIRONMENT, TOKEN, Server, served
 from tests.acceptance.workshop import Finished, Site, Workshop, html, linked, title_task, until, written_site
 
 from smartspider.cli.main import main
+from smartspider_testing.waiting import scaled
 
 pytestmark = pytest.mark.acceptance
 
@@ -473,7 +474,7 @@ def test_a_watcher_goes_on_after_the_server_was_killed(workshop: Workshop) -> No
         until(lambda: watch.out.count(b"run.progress") > 2, f"progress\n{watch.err}")
         server.kill(with_children=True)
         server.start()
-        done = watch.wait(90).expect(0)
+        done = watch.wait(scaled(90)).expect(0)
         numbers = [json.loads(line)["id"] for line in done.out.splitlines()]
         assert numbers == list(range(1, len(numbers) + 1))
         server.stop()

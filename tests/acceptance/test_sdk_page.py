@@ -16,6 +16,7 @@ from tests.acceptance.workshop import Workshop
 from smartspider.client import Results, RunHandle, TaskHandle
 from smartspider.client.handles import Logs, Runs, Tasks
 from smartspider.demo.process import site_process
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = pytest.mark.acceptance
 
@@ -51,7 +52,7 @@ def test_every_block_of_the_page_runs(workshop: Workshop, shop: str) -> None:
                 env={**os.environ, "SMARTSPIDER_SERVER": server.url, "SMARTSPIDER_TOKEN": TOKEN},
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=WAIT_S,
                 check=False,
             )
             assert done.returncode == 0, f"{block}\n{done.stderr}"

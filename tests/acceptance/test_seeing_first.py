@@ -13,6 +13,7 @@ import pytest
 from tests.acceptance.workshop import Site, Workshop, written_site
 
 from smartspider.demo.process import site_process
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = pytest.mark.acceptance
 
@@ -154,7 +155,8 @@ def test_the_shell_tries_rules_and_writes_a_task(workshop: Workshop, site: Site)
     ]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "smartspider", "shell", site.url()],
-        input="\n".join(lines), capture_output=True, text=True, cwd=workshop.folder, timeout=60, check=False,
+        input="\n".join(lines), capture_output=True, text=True, cwd=workshop.folder, timeout=WAIT_S,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "3 matches (lexbor)" in done.stderr

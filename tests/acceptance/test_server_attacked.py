@@ -23,6 +23,7 @@ from tests.acceptance.workshop import Site, Workshop, graph_site, html, is_runni
 
 from smartspider.engine.supervisor import SETTLED_S
 from smartspider_testing.sites.graph import ChangingGraph, graph_task
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
@@ -171,7 +172,7 @@ def test_twenty_clients_at_once_get_one_task_one_run_and_one_version(workshop: W
 
 def events_of(server: Server, run: str, after: int, until_number: int | None = None) -> list[int]:
     """The numbers of the events of a run as a stream tells them, until it ends, breaks off or is enough."""
-    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=WAIT_S)
     numbers: list[int] = []
     try:
         headers = {"Authorization": f"Bearer {server.token}", "Accept": "text/event-stream"}

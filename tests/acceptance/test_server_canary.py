@@ -15,6 +15,8 @@ from tests.acceptance.server import Server, served
 from tests.acceptance.workshop import Site, Workshop, html, until, written_site
 from tests.unit.api.test_secrets_shown import HEADERS, PARAMETERS
 
+from smartspider_testing.waiting import WAIT_S
+
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
 ADMIN = "canary-admin-7Jw3xq"
@@ -86,7 +88,7 @@ class Ears:
             return answer.json
 
     def without_token(self, path: str) -> None:
-        connection = http.client.HTTPConnection(urlsplit(self._server.url).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(self._server.url).netloc, timeout=WAIT_S)
         connection.request("GET", path)
         self.heard[f"open {path}"] = repr(connection.getresponse().read())
         connection.close()

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from tests.acceptance.workshop import Workshop, title_task, written_site
 
+from smartspider_testing.waiting import WAIT_S, running
+
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\u2066"
@@ -27,24 +29,24 @@ ROUTES: dict[str, list[dict[str, Any]]] = {
 def on_a_terminal(workshop: Workshop, *arguments: str) -> str:
     """Run a command on a terminal; return the screen."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    with running(
         [sys.executable, "-m", "smartspider", *arguments],
         cwd=workshop.folder,
         env={"LANG": "C.UTF-8", "TERM": "xterm", "HOME": str(workshop.folder), "COLUMNS": "200"},
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=theirs,
-    )
-    os.close(theirs)
-    screen = b""
-    try:
-        while True:
-            screen += os.read(ours, 65536)
-    except OSError:  # the other end is closed
-        return screen.decode()
-    finally:
-        process.wait(timeout=60)
-        os.close(ours)
+    ) as process:
+        os.close(theirs)
+        screen = b""
+        try:
+            while True:
+                screen += os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            process.wait(timeout=WAIT_S)
+            return screen.decode()
+        finally:
+            os.close(ours)
 
 
 def test_no_command_lets_a_page_write_to_the_terminal(workshop: Workshop) -> None:

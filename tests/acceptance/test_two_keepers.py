@@ -21,6 +21,7 @@ from smartspider.taskfile.model.task import task_spec
 from smartspider.wiring.opening import open_folder
 from smartspider.wiring.processes.keeper_process import keeper_command
 from smartspider.wiring.processes.lifecycle import run_loop
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
@@ -73,7 +74,7 @@ class Keepers:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGCONT)
                 process.kill()
-            process.communicate()
+            process.communicate(timeout=WAIT_S)
 
 
 @pytest.fixture
@@ -113,12 +114,12 @@ def test_every_time_is_fired_once_though_leaders_are_killed_and_stopped(keepers:
     keepers.until_fired(3)
     assert keepers.leader() == third.pid
     third.send_signal(signal.SIGTERM)
-    assert third.wait(10) == 0
+    assert third.wait(WAIT_S) == 0
     keepers.until_led_by(second)
     keepers.until_fired(1)
     assert second.stdin is not None
     second.stdin.close()
-    assert second.wait(10) == 0
+    assert second.wait(WAIT_S) == 0
     assert keepers.leader() is None
 
     firings, runs = keepers.history()

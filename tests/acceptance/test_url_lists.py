@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from tests.acceptance.workshop import Site, Workshop, html, title_task, until, written_site
 
+from smartspider_testing.waiting import WAIT_S
+
 pytestmark = pytest.mark.acceptance
 
 PATHS = [f"/p/{number}" for number in range(6)]
@@ -119,7 +121,7 @@ def test_a_reader_that_leaves_early_does_no_harm(
         cwd=workshop.folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
     )
     assert (done.returncode, len(done.stdout)) == (0, 10), done.stderr

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests.acceptance.workshop import Workshop
 
+from smartspider_testing.waiting import join
+
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
 COOKIE = b's="a\xd6\xd0"'
@@ -29,7 +31,7 @@ class CrookedShop:
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        join(self._thread)
         self._server.close()
         self._loop.close()
 
@@ -86,7 +88,7 @@ def test_every_row_behind_the_form_is_stored_and_the_form_is_sent_once(
         "politeness": {"delay_s": 0, "robots": "ignore"},
     }
     workshop.write(task)
-    workshop.start("crawl", "task.json", "-o", "rows.jsonl").wait(60).expect(0)
+    workshop.start("crawl", "task.json", "-o", "rows.jsonl").wait().expect(0)
     rows = workshop.rows()
     assert {row["row"] for row in rows} == {f"{page}-{row}" for page in range(1, 11) for row in range(10)}
     assert {row["title"] for row in rows} == {"价格"}

@@ -21,8 +21,8 @@ import msgspec
 
 from smartspider.demo.process import site_process
 from smartspider_testing.sites.http_server import ReceivedRequest
+from smartspider_testing.waiting import WAIT_S
 
-TIMEOUT_S = 60.0
 SUMMARY_KEYS = [
     *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
     *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
@@ -32,7 +32,7 @@ SUMMARY_KEYS = [
 """The keys that `--json` prints after a crawl."""
 
 
-def until(is_true: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S) -> None:
+def until(is_true: Callable[[], bool], what: str, timeout_s: float = WAIT_S) -> None:
     """Wait for a condition; fail with its name when it does not come true."""
     give_up_at = time.monotonic() + timeout_s
     while not is_true():
@@ -128,7 +128,7 @@ class Command:
         """
         return counted if counted > self._starter_kb else self._seen_kb
 
-    def wait(self, timeout_s: float = TIMEOUT_S) -> Finished:
+    def wait(self, timeout_s: float = WAIT_S) -> Finished:
         """Wait for its end."""
         try:
             until(self.has_ended, f"the end of the command\n{self.err}", timeout_s)
@@ -231,7 +231,7 @@ class Site:
 
     def ask(self, path: str) -> Any:
         """Return what the site reports about itself, as JSON."""
-        connection = http.client.HTTPConnection(self.authority, timeout=30)
+        connection = http.client.HTTPConnection(self.authority, timeout=WAIT_S)
         try:
             connection.request("GET", path)
             return json.loads(connection.getresponse().read())

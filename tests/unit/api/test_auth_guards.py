@@ -16,6 +16,7 @@ from smartspider.api.limits import ApiLimits
 from smartspider.installation.keys import FILE
 from smartspider.operations.services import Services
 from smartspider.services.access.sign_in_limits import OF_ADDRESS
+from smartspider_testing.waiting import WAIT_S
 
 
 async def test_large_bodies_are_refused(tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ async def test_who_watches_is_sent_away_when_they_are_let_in_no_more(
     headers = {"Authorization": f"Bearer {watcher.token}"}
     address = f"{api.base}/api/runs/{run_id}/events"
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(WAIT_S),
         api.session.ws_connect(address, headers=headers) as socket,
         api.session.get(address, headers=headers) as stream,
     ):

@@ -16,6 +16,7 @@ from tests.unit.api.rows import TEA, crawled
 from smartspider.api.limits import ApiLimits
 from smartspider.operations.services import Services
 from smartspider.services.fair_limit import FairLimit, SlotLimits
+from smartspider_testing.waiting import WAIT_S
 
 FEW = SlotLimits(total=4, retry_after_s=3.0)
 
@@ -95,7 +96,7 @@ async def test_sockets_of_one_user_leave_room_for_others(
         return await caller.session.ws_connect(caller.base + path, headers=headers)
 
     sockets = [await opened(greedy), await opened(greedy)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while len(services.hub) < 2:  # noqa: ASYNC110 - it is subscribed somewhere in a server
             await asyncio.sleep(0.001)
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:

@@ -31,6 +31,7 @@ from smartspider.operations.services import Services
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
 from smartspider.wiring.scratch import Scratch
+from smartspider_testing.waiting import WAIT_S
 
 MANY = [{**TEA[number % 4], "name": f"row {number} " + "x" * 500} for number in range(9000)]
 
@@ -223,7 +224,7 @@ def held(services: Services) -> Held:
 
 
 async def until_over(services: Services) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_S):
         while services.exports.slots.in_use:  # noqa: ASYNC110 - it ends somewhere in a server
             await asyncio.sleep(0.001)
 
@@ -320,8 +321,8 @@ async def test_when_the_client_goes_away_nothing_is_left(
             f"Authorization: Bearer {api.token}\r\nContent-Length: 0\r\n\r\n"
         )
         connection.sendall(request.encode())
-        await asyncio.wait_for(held.is_waiting.wait(), 10)
-    await asyncio.wait_for(held.is_closed.wait(), 10)
+        await asyncio.wait_for(held.is_waiting.wait(), WAIT_S)
+    await asyncio.wait_for(held.is_closed.wait(), WAIT_S)
     await until_over(services)
     assert not list((services.installation.path / "exports").glob("*"))
 

@@ -14,6 +14,7 @@ from tests.unit.api.asking import Caller
 
 from smartspider.api.connection_limits import ConnectionLimits
 from smartspider.api.server import build_server
+from smartspider_testing.waiting import WAIT_S
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 AMOUNT = 50_000_000
@@ -56,7 +57,7 @@ async def said(port: int, *pieces: bytes) -> bytes:
         for piece in pieces:
             writer.write(piece)
             await writer.drain()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_S):
             return await reader.read()
     finally:
         writer.close()
@@ -131,7 +132,7 @@ async def test_who_reads_nothing_of_an_answer_is_sent_away() -> None:
     async with listening(flood, ConnectionLimits(write_timeout_s=0.05)) as port:
         with closing(socket.create_connection(("127.0.0.1", port))) as client:
             client.sendall(HEAD + b"\r\n")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(WAIT_S):
                 await is_over.wait()
 
 
@@ -144,7 +145,7 @@ async def test_more_connections_than_there_may_be_are_refused() -> None:
             writer.close()
         for _, writer in held:
             await writer.wait_closed()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_S):
             while b"HTTP/1.1 200 " not in await said(port, HEAD + b"Connection: close\r\n\r\n"):
                 pass
 

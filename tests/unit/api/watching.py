@@ -14,13 +14,12 @@ from tests.unit.api.asking import Caller
 from smartspider.core.runs.run import Run
 from smartspider.operations.services import Services
 from smartspider_testing.contracts.actions import plan_of
-
-PATIENCE_S = 10.0
+from smartspider_testing.waiting import WAIT_S
 
 
 async def until(is_so: Callable[[], object]) -> None:
     """Wait for something."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(WAIT_S):
         while True:
             if is_so():
                 return
@@ -43,13 +42,13 @@ async def watching(api: Caller, path: str) -> AsyncIterator[aiohttp.ClientWebSoc
 
 async def receive(socket: aiohttp.ClientWebSocketResponse) -> Any:
     """The next message."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(WAIT_S):
         return msgspec.json.decode(await socket.receive_str())
 
 
 async def receive_all(socket: aiohttp.ClientWebSocketResponse) -> list[Any]:
     """All messages until the server closes."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(WAIT_S):
         found = [msgspec.json.decode(message.data) async for message in socket]
     assert socket.close_code == 1000
     return found
@@ -78,7 +77,7 @@ async def listening(
 
 async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[dict[str, Any]]:
     frame: dict[str, Any] = {}
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(WAIT_S):
         async for line in answer.content:
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name in ("id", "event", "data"):

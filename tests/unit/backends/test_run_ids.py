@@ -16,6 +16,7 @@ from smartspider.core.errors import Conflict
 from smartspider.store.database import Connection
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
+from smartspider_testing.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -115,5 +116,5 @@ def test_processes_take_different_ids(home: Path) -> None:
         subprocess.Popen([sys.executable, "-c", script, str(home)], stdout=subprocess.PIPE) for _ in range(3)
     ]
     os.close(handle)
-    taken = [int(word) for process in processes for word in process.communicate()[0].split()]
+    taken = [int(word) for process in processes for word in process.communicate(timeout=WAIT_S)[0].split()]
     assert sorted(taken) == list(range(1, 601))

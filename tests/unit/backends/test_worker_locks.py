@@ -11,6 +11,7 @@ import pytest
 
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive
 from smartspider.core.errors import StoreUnavailable
+from smartspider_testing.waiting import WAIT_S, running
 
 HOLD = """
 import fcntl, sys
@@ -63,14 +64,14 @@ def test_somebody_who_only_asks_does_not_keep_the_lock_from_its_owner(
 
 def test_a_killed_process_lets_go(tmp_path: Path) -> None:
     path = tmp_path / "1.lock"
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         assert is_alive(path)
         process.kill()
-        process.wait()
+        process.wait(WAIT_S)
     assert not is_alive(path)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from smartspider.cli.main import main
+from smartspider_testing.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=True,
     )
     commands, options = finished.stdout.splitlines()

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from smartspider.cli.main import main
+from smartspider_testing.waiting import join
 
 SECRET = "s3cr3t-value"
 ITEMS = "".join(
@@ -56,11 +57,11 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     monkeypatch.setenv("SMARTSPIDER_VAR_TOKEN", SECRET)
     Site.seen.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
-    thread.join()
+    join(thread)
     server.server_close()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from smartspider.cli.terminal.stages import shown_stages
 from smartspider.cli.terminal.streams import set_verbosity
+from smartspider_testing.waiting import WAIT_S
 
 
 class Screen(io.StringIO):
@@ -50,7 +51,7 @@ def test_the_last_stage_is_drawn_on_a_terminal_and_gone_afterwards(monkeypatch: 
     screen = on_screen(monkeypatch)
     with shown_stages(patience_s=0.0) as report:
         report("reading urls.txt")
-        assert screen.drawn.wait(10)
+        assert screen.drawn.wait(WAIT_S)
     before = screen.getvalue()
     report("too late")
     assert screen.getvalue() == before

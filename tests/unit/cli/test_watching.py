@@ -14,6 +14,7 @@ from smartspider.cli.runs.watching import watch_run
 from smartspider.core.tasks import TaskRecord
 from smartspider.services.runs.views import status_without_run
 from smartspider.views.runs import LiveEvent, StatusView
+from smartspider_testing.waiting import WAIT_S
 
 
 def event(name: str, **data: Any) -> LiveEvent:
@@ -40,7 +41,7 @@ class Operations:
 
 
 async def watch(operations: Any) -> Exit:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_S):
         return await watch_run(operations, "7", as_json=True)
 
 

@@ -33,6 +33,7 @@ from smartspider.operations.services import Services
 from smartspider.views.arguments import ExportArguments
 from smartspider_testing.sites.answers import page, reply
 from smartspider_testing.sites.scripted import ScriptableSite
+from smartspider_testing.waiting import WAIT_S
 
 SPEC = {"name": "shop", "entry_urls": ["http://a.example/"]}
 IMPATIENT = ClientRetry(first_wait_s=0.001, max_stream_wait_s=0.01)
@@ -123,7 +124,7 @@ async def test_following_goes_on_without_a_gap_or_a_double(services: Services, w
             for state in states:
                 await services.installation.store.set_state(run.id, state)
         await services.installation.store.set_state(run.id, "cancelled")
-        async with serving(services) as cut.target, asyncio.timeout(20):
+        async with serving(services) as cut.target, asyncio.timeout(WAIT_S):
             assert following is not None
             await following
     assert numbers == list(range(1, len(await services.installation.events.of_run(run.id)) + 1))

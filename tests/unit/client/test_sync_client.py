@@ -24,6 +24,7 @@ from smartspider.client.portal import Portal
 from smartspider.client.sync import SyncResults, SyncRunHandle, SyncTaskHandle
 from smartspider.core.errors import NotFound, ServerUnreachable, SettingInvalid
 from smartspider.operations.services import Services
+from smartspider_testing.waiting import WAIT_S, join, running
 
 ROOT = Path(__file__).parents[3]
 SPEC: dict[str, Any] = {"name": "shop", "entry_urls": ["http://a.example/"]}
@@ -35,7 +36,7 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._is_up = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self.url = ""
 
     async def _serve(self) -> None:
@@ -46,16 +47,16 @@ class Server:
 
     def __enter__(self) -> Server:
         self._thread.start()
-        assert self._is_up.wait(20)
+        assert self._is_up.wait(WAIT_S)
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join()
+        join(self._thread)
 
     def do(self, work: Callable[[Services], Any]) -> Any:
         """Something at the server's side."""
-        return asyncio.run_coroutine_threadsafe(work(self.services), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(work(self.services), self._loop).result(WAIT_S)
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_a_stream_may_be_left_in_the_middle(client: SyncClient, server: Server) 
         next(events)
 
     async def until_nobody_watches(services: Services) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while len(services.hub):  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.002)
 
@@ -141,8 +142,7 @@ def test_several_threads_use_one_client(client: SyncClient) -> None:
     workers = [threading.Thread(target=lambda: roles.append(client.get_me().role)) for _ in range(8)]
     for worker in workers:
         worker.start()
-    for worker in workers:
-        worker.join()
+    join(*workers)
     assert roles == ["admin"] * 8
 
 
@@ -173,14 +173,14 @@ def test_ctrl_c_ends_the_waiting(server: Server) -> None:
         f"    for event in client.runs.get({str(run.id)!r}).follow():\n"
         "        print(event.id, flush=True)\n"
     )
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "1\n"
         assert process.stdout.readline() == "2\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=WAIT_S)
     assert process.returncode == -signal.SIGINT
     assert said.strip().endswith("KeyboardInterrupt")
     assert "never" not in said
@@ -219,5 +219,5 @@ def test_what_nobody_waits_for_any_more_is_ended() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         portal.run(work())
-    assert is_ended.wait(10)
+    assert is_ended.wait(WAIT_S)
     portal.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import aiohttp
 
 from smartspider.demo.process import is_pipe_or_socket, site_process
+from smartspider_testing.waiting import WAIT_S
 
 _SHOP = (sys.executable, "-m", "smartspider.demo.shop")
 
@@ -24,7 +25,7 @@ def test_it_ends_when_whoever_started_it_lets_go_of_its_stdin() -> None:
         assert process.stdin is not None
         assert process.stdout.readline().startswith(b"listening on http://127.0.0.1:")
         process.stdin.close()
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=WAIT_S) == 0
 
 
 def test_it_ends_on_sigterm() -> None:
@@ -32,7 +33,7 @@ def test_it_ends_on_sigterm() -> None:
         assert process.stdout is not None
         assert process.stdout.readline()
         process.terminate()
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=WAIT_S) == 0
 
 
 def test_only_a_pipe_tells_that_the_starter_is_gone() -> None:

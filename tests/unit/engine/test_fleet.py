@@ -38,13 +38,14 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.services.plans import with_tuning
 from smartspider.wiring.opening import open_folder
+from smartspider_testing.waiting import WAIT_S
 
 WIDE = {"/": [f"/{number}" for number in range(20)]}
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
     """Look again and again, because what is waited for happens in the store."""
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(WAIT_S):
         while not await is_so():  # noqa: ASYNC110 - nobody tells when another task has written
             await asyncio.sleep(0.005)
 
@@ -340,7 +341,7 @@ async def test_a_worker_that_is_drained_finishes_what_it_holds_and_leaves(fleet:
     await heard.wait()
     for door in site.doors.values():
         door.set()
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         await leaving
     assert await registry.find() == []
     left = await fleet.folder.store.get_run(run.id)

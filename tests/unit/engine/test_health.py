@@ -25,6 +25,7 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.telemetry.subscribers import sentence
 from smartspider.wiring.opening import open_folder
+from smartspider_testing.waiting import WAIT_S
 
 BAD = WorkerHealth(fault_share=0.8)
 
@@ -179,7 +180,7 @@ async def test_a_worker_tells_how_it_does(tmp_path: Path) -> None:
         crew.site.close("/last")
         await crew.start()
         working = asyncio.create_task(crew.finish())
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(WAIT_S):
             while not told.beats or told.beats[-1].health.pages < 2:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.005)
         crew.site.doors["/last"].set()

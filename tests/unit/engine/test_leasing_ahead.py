@@ -34,6 +34,7 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.opening import open_folder
+from smartspider_testing.waiting import WAIT_S
 
 SLOTS = 4
 ANY_S = 60.0
@@ -121,7 +122,7 @@ class Bench:
         return GatePermit(self._folder.frontier, self._folder.clock, lease.request.host, lease.window)
 
     async def until_over(self) -> Run:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_S):
             while True:
                 (run,) = await self._folder.store.find_runs()
                 if run.finished_at is not None:
@@ -150,7 +151,7 @@ async def working(bench: Bench, folder: DataFolder) -> AsyncIterator[None]:
 
 async def at_the_second_settle(bench: Bench) -> None:
     """The links of the entry are known; the pages behind them are in hand, and the store takes its time."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         await bench.settling.wait()
         await bench.site.until(lambda: bench.site.fetched.total() > 1)
         bench.is_open.clear()
@@ -179,7 +180,7 @@ async def test_nothing_more_is_taken_while_the_store_refuses(folder: DataFolder)
         bench.is_open.set()
         for _ in range(3):
             bench.settling.clear()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(WAIT_S):
                 await bench.settling.wait()
         assert bench.asked == asked
         bench.is_refusing = False
@@ -193,7 +194,7 @@ async def test_what_is_finished_is_stored_though_no_more_can_be_had(folder: Data
         await at_the_second_settle(bench)
         bench.is_away = True
         bench.is_open.set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_S):
             while bench.held:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.005)
         bench.is_away = False
@@ -206,7 +207,7 @@ async def test_a_run_that_gives_no_more_than_there_are_slots_is_not_asked_twice_
     bench = Bench(folder, concurrency=SLOTS)
     bench.options = WorkerOptions(leases_ahead=True, refresh_s=60.0)
     async with working(bench, folder):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_S):
             await bench.site.until(lambda: bench.site.fetched.total() == 25)
         asked = bench.asked
     assert bench.most <= SLOTS

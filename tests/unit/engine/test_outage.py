@@ -35,6 +35,7 @@ from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.worker_registry import HeartbeatReply, HeartbeatReport
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.clock import ManualClock
+from smartspider_testing.waiting import WAIT_S
 
 T = TypeVar("T")
 PAGES = {"/": [f"/{number}" for number in range(6)]}
@@ -122,7 +123,7 @@ class Crew:
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         while not await is_so():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.005)
 
@@ -254,7 +255,7 @@ async def test_a_worker_that_is_stopped_while_its_store_is_away_leaves_in_time(c
 
     await until(has_tried)
     worker.stop()
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(WAIT_S):
         await task
     left = await crew.folder.store.get_run(run.id)
     assert (left.counters.done, left.counters.open, left.in_flight) == (0, 1, 0)

@@ -13,6 +13,7 @@ from smartspider.core.errors import SmartSpiderError, StoreUnavailable
 from smartspider.engine import supervisor as supervision
 from smartspider.engine.supervisor import EARLY_S, MAX_EARLY_DEATHS, STORE_UNAVAILABLE, Supervisor
 from smartspider_testing.clock import ManualClock
+from smartspider_testing.waiting import WAIT_S
 
 
 class Stable:
@@ -119,7 +120,7 @@ async def test_a_worker_that_is_just_being_started_is_stopped_too(stable: Stable
     running = asyncio.create_task(supervisor.run())
     await asyncio.sleep(0)
     supervisor.stop()
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         await running
     assert [process.returncode for process in stable.started] == [-15]
 
@@ -194,7 +195,7 @@ async def test_one_that_is_let_go_while_it_pauses_stays_away(stable: Stable) -> 
     supervisor.release(0)
     await asyncio.sleep(0)
     supervisor.stop()
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         await running
     assert len(stable.started) == 1
 
@@ -210,6 +211,6 @@ async def test_nobody_comes_while_all_are_leaving(stable: Stable) -> None:
 
 
 async def _until(is_true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         while not is_true():  # noqa: ASYNC110 - a file is no event
             await asyncio.sleep(0.01)

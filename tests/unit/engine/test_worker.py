@@ -39,6 +39,7 @@ from smartspider.interfaces.fetcher import Permit
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import KillableFrontier
+from smartspider_testing.waiting import WAIT_S
 
 TREE = {"/": ["/1", "/2"], "/1": ["/3", "/4", "/"], "/2": ["/4", "/5"], "/4": ["/6", "/6#x"]}
 PAGES = {"/", "/1", "/2", "/3", "/4", "/5", "/6"}
@@ -237,7 +238,7 @@ async def test_a_cancelled_run_is_left_without_waiting_for_what_can_not_be_store
     working = asyncio.create_task(crew.finish())
     await crew.site.until(lambda: bool(crew.site.fetched))
     await folder.store.set_state(crew.run.id, "cancelled", "by hand")
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(WAIT_S):
         run = await working
     assert (run.state, run.in_flight, run.counters.done) == ("cancelled", 0, 0)
 
@@ -282,7 +283,7 @@ async def test_a_failure_that_passes_is_tried_again(folder: DataFolder) -> None:
 async def test_no_failure_of_a_page_stalls_the_worker(folder: DataFolder, error: Exception) -> None:
     crew = Crew(folder, {"/": ["/bad", "/good"]})
     crew.site.errors["/bad"] = [error] * 3
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         run = await crew.work(slots=1)
     assert (run.state, run.counters.done, run.counters.failed) == ("completed", 2, 1)
     (buried,) = [event for event in crew.events if isinstance(event, PageBuried)]

@@ -21,6 +21,7 @@ from smartspider.core.errors import (
 )
 from smartspider.core.runs.plan import FetchPlan
 from smartspider_testing.permits import FreePermit
+from smartspider_testing.waiting import WAIT_S
 
 SHORT = FetchPlan(timeout_s=0.3)
 
@@ -324,7 +325,7 @@ async def test_a_cancelled_fetch_leaves_no_connection_behind(net: Any) -> None:
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):
             await fetching
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), WAIT_S)
 
 
 @pytest.mark.parametrize("is_trusted", [False, True], ids=["unknown", "other name"])

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from smartspider_testing.waiting import WAIT_S
+
 ROOT = Path(__file__).parents[3]
 URL = "https://site.example/news?page=1"
 HTML = """
@@ -129,7 +131,7 @@ def test_a_page_is_served_with_its_next_page_and_nothing_invented(
     with module("site").serve(label, tmp_path) as site:
 
         def body(target: str) -> str:
-            with urllib.request.urlopen(site.origin + target, timeout=10) as answer:
+            with urllib.request.urlopen(site.origin + target, timeout=WAIT_S) as answer:
                 return str(answer.read().decode())
 
         assert site.url == f"{site.origin}/news?page=1"

@@ -8,6 +8,7 @@ from tests.unit.backends.redis.scenes import urls
 from tests.unit.keeper.leading import ClusterHarness, Leader
 
 from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader
+from smartspider_testing.waiting import WAIT_S
 
 
 async def test_filling_sleeps_until_there_is_a_run_and_fills_it_at_once(
@@ -19,10 +20,10 @@ async def test_filling_sleeps_until_there_is_a_run_and_fills_it_at_once(
     assert not filling.done()
     run_id = cluster.rows.add_run(urls(3))
     await leader.telling.do(leader.term)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         await filling
     assert len(await cluster.take(run_id)) == 3
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         await duty.do(leader.term)  # goes on as long as there is one
 
 

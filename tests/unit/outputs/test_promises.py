@@ -20,6 +20,7 @@ from smartspider.interfaces.output import PLAIN, Output
 from smartspider.outputs.sqlite import SqliteOutput
 from smartspider.plugins import registry
 from smartspider.plugins.kinds import OUTPUT
+from smartspider_testing.waiting import WAIT_S
 
 ITEMS: list[Item] = [
     {"name": 'Ä 茶\n"x", y', "tags": ["a", "b"], "price": 1.5},
@@ -68,7 +69,7 @@ def test_what_a_killed_process_left_beside_the_target_goes_at_the_next_writing(
     make: Callable[..., Output], target: Path
 ) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
+    gone.wait(WAIT_S)
     orphan = target.parent / f".{target.name}.tmp-{gone.pid}"
     others = [
         target.parent / f".{target.name}.tmp-{os.getppid()}",

@@ -18,6 +18,7 @@ from smartspider.outputs.csv import CsvOutput
 from smartspider.outputs.split import SplitOutput
 from smartspider.plugins.kinds import OUTPUT
 from smartspider.services.results.outputs import check_outputs, open_output
+from smartspider_testing.waiting import WAIT_S
 
 COLUMNS = [TableColumn("n", "integer"), TableColumn("text")]
 TWO = OutputOptions(split_rows=2)
@@ -99,7 +100,7 @@ def test_an_aborted_export_leaves_the_earlier_parts(tmp_path: Path) -> None:
 
 def test_what_a_killed_export_left_of_any_part_goes_at_the_next_one(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
+    gone.wait(WAIT_S)
     for number in (1, 2, 77):
         (tmp_path / f".rows-{number:06d}.csv.tmp-{gone.pid}").touch()
     kept = f".rows-000078.csv.tmp-{os.getppid()}"

@@ -17,6 +17,7 @@ from smartspider.services.live.hub import KEEPALIVE, HubLimits, LiveHub, StreamM
 from smartspider.services.live.streams import END, StreamOptions, follow_run
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
+from smartspider_testing.waiting import WAIT_S
 
 
 class Before:
@@ -54,7 +55,7 @@ async def received(
     folder: DataFolder, hub: LiveHub, run_id: int, count: int | None = None
 ) -> list[StreamMessage]:
     found: list[StreamMessage] = []
-    async with asyncio.timeout(5.0), aclosing(follow_run(folder, hub, run_id)) as messages:
+    async with asyncio.timeout(WAIT_S), aclosing(follow_run(folder, hub, run_id)) as messages:
         async for message in messages:
             if message is not KEEPALIVE:
                 found.append(message)
@@ -93,7 +94,7 @@ async def test_a_quiet_stream_sends_keepalives(folder: DataFolder) -> None:
     hub = LiveHub(folder.events, folder.logs, HubLimits(keepalive_s=0.01))
     known = len(await folder.events.of_run(run.id))
     async with (
-        asyncio.timeout(5.0),
+        asyncio.timeout(WAIT_S),
         aclosing(follow_run(folder, hub, run.id, StreamOptions(after=known))) as messages,
     ):
         async for message in messages:

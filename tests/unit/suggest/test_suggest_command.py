@@ -14,6 +14,7 @@ import pytest
 
 from smartspider.cli.main import main
 from smartspider.taskfile.load import load_task, parse_task
+from smartspider_testing.waiting import join
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -35,11 +36,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "robots.txt").write_text("User-agent: *\nDisallow: /jobs.html\n")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
-    thread.join()
+    join(thread)
     server.server_close()
 
 

@@ -27,6 +27,7 @@ from smartspider.telemetry.process_log import LogLineHandler, ProcessLogDestinat
 from smartspider.telemetry.subscribers import LogDestinations, line_of, worker_subscribers
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
+from smartspider_testing.waiting import WAIT_S, join
 
 CANARY = "c4nary-V4lue"
 URL = f"http://u:{CANARY}@h.example/p?token={CANARY}&page=2"
@@ -55,7 +56,7 @@ class Kept:
 
 
 async def until(is_so: Callable[[], object]) -> None:
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(WAIT_S):
         while True:
             if is_so():
                 return
@@ -173,8 +174,7 @@ async def test_lines_may_come_from_other_threads() -> None:
     for thread in threads:
         thread.start()
     await until(lambda: len(kept.texts) == 800)
-    for thread in threads:
-        thread.join()
+    join(*threads)
     task.cancel()
 
 

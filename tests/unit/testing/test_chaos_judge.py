@@ -18,6 +18,7 @@ from smartspider_testing.chaos.report import FaultResult, format_table
 from smartspider_testing.chaos.runner import select_faults
 from smartspider_testing.chaos.site import ChaosSite, SiteLayout, SiteVisit
 from smartspider_testing.chaos.task import site_task
+from smartspider_testing.waiting import WAIT_S
 
 LAYOUT = SiteLayout(pages=40, hosts=3, has_twins=True, with_nul=("5",))
 
@@ -97,7 +98,7 @@ async def test_the_site_shows_another_page_at_every_fetch_and_remembers_who_came
         port = int(url.rsplit(":", 1)[1].strip("/"))
 
         def ask(path: str, host: str = "127.0.0.1") -> tuple[int, bytes]:
-            connection = http.client.HTTPConnection(host, port, timeout=10)
+            connection = http.client.HTTPConnection(host, port, timeout=WAIT_S)
             connection.request("GET", path)
             answer = connection.getresponse()
             body = answer.read()

@@ -6,6 +6,7 @@ import pytest
 
 from smartspider.interfaces.clock import Clock
 from smartspider_testing.clock import ManualClock
+from smartspider_testing.waiting import WAIT_S
 
 
 def _as_clock(clock: ManualClock) -> Clock:
@@ -70,7 +71,7 @@ async def test_a_cancelled_sleeper_is_forgotten() -> None:
 
 async def test_no_time_is_slept_at_once() -> None:
     clock = ManualClock()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(WAIT_S):
         await clock.sleep(0.0)
         await clock.sleep(-1.0)
 

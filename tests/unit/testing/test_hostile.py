@@ -9,6 +9,7 @@ import pytest
 
 from smartspider_testing.sites import hostile
 from smartspider_testing.sites.scripted import ScriptableSite
+from smartspider_testing.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ async def test_an_endless_body_goes_on_until_the_client_leaves(
         for _ in range(50):
             assert len(await answer.content.readexactly(10_000)) == 10_000
         answer.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_S):
         await site.until_idle()
 
 

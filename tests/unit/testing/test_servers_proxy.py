@@ -9,6 +9,7 @@ import pytest
 
 from smartspider_testing.servers import RedisServer, ServerFailed, TcpProxy
 from smartspider_testing.servers.redis.client import RedisClient
+from smartspider_testing.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_a_pattern_is_found_across_packets(client: RedisClient, proxy: TcpProxy)
     dropped = proxy.drop_answer_once(b"x" * 100_000 + b"needle")
     with pytest.raises(OSError, match=r"reset|closed"):
         client("SET", "a", b"x" * 300_000 + b"needle")
-    assert dropped.wait(5)
+    assert dropped.wait(WAIT_S)
 
 
 def test_a_server_that_is_down_ends_the_connection() -> None:

@@ -15,6 +15,7 @@ from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup
 from smartspider_testing.servers.ports import free_port
 from smartspider_testing.servers.process import wait_until_gone
 from smartspider_testing.servers.redis.client import RedisClient, RedisRefused
+from smartspider_testing.waiting import running
 
 pytestmark = pytest.mark.servers
 
@@ -152,7 +153,7 @@ def test_a_server_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
         "print(server.command('PING').decode(), server.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", program, str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -21,6 +21,7 @@ from smartspider_testing.sites.answers import (
 )
 from smartspider_testing.sites.http_server import ReceivedRequest
 from smartspider_testing.sites.scripted import ScriptableSite, gaps_of, peak_of
+from smartspider_testing.waiting import WAIT_S
 
 
 def _arrival(arrived_at: float, answered_at: float | None = None) -> ReceivedRequest:
@@ -100,7 +101,7 @@ async def test_a_test_can_wait_for_requests() -> None:
         waiting = asyncio.create_task(site.until(1, "/there"))
         async with client.get(site.url()) as answer:
             assert await answer.text() == "<p>packed</p>"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_S):
             await waiting
 
 

@@ -45,6 +45,7 @@ from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.contracts.url_filter import fingerprints
 from smartspider_testing.servers import RedisServer
 from smartspider_testing.sites.scripted import ScriptableSite
+from smartspider_testing.waiting import WAIT_S
 
 PAGES = [f"/{number}" for number in range(8)]
 TERM = Term("tests", 1, 1e12)
@@ -104,7 +105,7 @@ async def fleet_at_work(installation: Installation) -> AsyncIterator[DedupLedger
 
 
 async def over(installation: Installation, run: Run) -> Run:
-    async with asyncio.timeout(30.0):
+    async with asyncio.timeout(WAIT_S):
         while (await installation.store.get_run(run.id)).finished_at is None:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)
     return await installation.store.get_run(run.id)

@@ -25,6 +25,7 @@ from smartspider.wiring.preview.task_preview import preview_task
 from smartspider.wiring.processes.worker_process import fleet_command
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
 from smartspider_testing.sites.scripted import ScriptableSite
+from smartspider_testing.waiting import WAIT_S
 
 GRAPH: dict[str, Iterable[str]] = {"/": ["/a", "/b"], "/a": ["/c"], "/b": [], "/c": []}
 
@@ -69,7 +70,7 @@ async def fleet_at_work(folder: DataFolder, settings: Settings) -> AsyncIterator
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(WAIT_S):
         while not await is_so():  # noqa: ASYNC110 - nobody tells when another process has written
             await asyncio.sleep(0.01)
 
@@ -150,7 +151,7 @@ async def test_a_fleet_process_works_and_leaves_in_good_order(
             process.send_signal(signal.SIGTERM)
         else:
             process.stdin.close()
-        async with asyncio.timeout(15.0):
+        async with asyncio.timeout(WAIT_S):
             assert await process.wait() == 0
     finally:
         if process.returncode is None:

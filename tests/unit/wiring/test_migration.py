@@ -29,6 +29,7 @@ from smartspider.wiring.cluster import open_cluster
 from smartspider.wiring.migration_checks import MigrationRequest
 from smartspider.wiring.opening import check_not_moved, open_folder
 from smartspider_testing.servers import PostgresServer, RedisServer
+from smartspider_testing.waiting import WAIT_S
 
 ROWS = 12
 MANY = {"url": 5_200}
@@ -394,7 +395,7 @@ async def test_two_folders_do_not_meet_in_one_store(
         """The first folder is moved after the store was checked and before it is locked."""
         monkeypatch.undo()
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(asyncio.run, migration.migrate(small, quiet)).result()
+            pool.submit(asyncio.run, migration.migrate(small, quiet)).result(WAIT_S)
         return lock(self)
 
     # no other way leads between two of its steps

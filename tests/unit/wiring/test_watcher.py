@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.settings import Settings
 from smartspider.wiring.processes.losses import Supervision
 from smartspider.wiring.processes.watcher import VANISHED, WatchedProcess, Watcher
+from smartspider_testing.waiting import WAIT_S, running
 
 LIMITS = WatchLimits(stall_s=0.5, grace_s=0.25, stop_s=0.5)
 BEGIN = """
@@ -96,7 +98,7 @@ async def test_another_process_takes_the_place_of_one_that_reads_for_long() -> N
     """The first one reads its page to the end, and is not killed."""
     supervision, scripts = told(WatchLimits(stall_s=60.0, aside_s=0.3)), [THAWING, WELL]
     watcher = Watcher(supervision, lambda _text: None)
-    async with watcher.watching(), asyncio.timeout(30.0):
+    async with watcher.watching(), asyncio.timeout(WAIT_S):
         await supervised(watcher, scripts).run()
         (aside,) = watcher.set_aside()
         assert await aside.process.wait() == 0
@@ -108,7 +110,7 @@ async def test_another_process_takes_the_place_of_one_that_reads_for_long() -> N
 async def test_a_page_that_is_never_read_ends_a_process_that_was_set_aside() -> None:
     supervision = told(WatchLimits(stall_s=1.0, grace_s=0.25, aside_s=0.3))
     watcher = Watcher(supervision, lambda _text: None)
-    async with watcher.watching(), asyncio.timeout(30.0):
+    async with watcher.watching(), asyncio.timeout(WAIT_S):
         watched = await started(watcher, ENDLESS)
         assert await watched.wait() == 0
         assert watched.returncode is None
@@ -128,7 +130,7 @@ while True: time.sleep(0.01), activity.tick(7)
 
 async def test_only_one_worker_takes_requests_of_a_run_that_held_a_process_up() -> None:
     watcher = Watcher(told(WatchLimits(stall_s=60.0, aside_s=0.3)), lambda _text: None)
-    async with watcher.watching(), asyncio.timeout(30.0):
+    async with watcher.watching(), asyncio.timeout(WAIT_S):
         taker = await started(watcher, HELD, 1)
         assert await (await started(watcher, ENDLESS, 2)).wait() == 0
         other = await started(watcher, HELD, 2)
@@ -142,7 +144,7 @@ async def test_only_one_worker_takes_requests_of_a_run_that_held_a_process_up() 
 async def test_the_workers_of_one_run_have_no_neighbours_to_spare() -> None:
     limits = WatchLimits(stall_s=60.0, aside_s=0.3)
     watcher = Watcher(told(limits), lambda _text: None, has_neighbours=False)
-    async with watcher.watching(), asyncio.timeout(30.0):
+    async with watcher.watching(), asyncio.timeout(WAIT_S):
         assert await (await started(watcher, ENDLESS, 2)).wait() == 0
         other = await started(watcher, HELD, 2)
         await asyncio.sleep(4 * POLL_S)  # nothing is held, and nobody says so
@@ -158,7 +160,7 @@ async def test_a_frozen_process_ends_soon_after_a_stop() -> None:
         process = await started(watcher, FROZEN)
         process.send_signal(signal.SIGTERM)
         watcher.stop(60.0)
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(WAIT_S):
             assert await process.wait() == -signal.SIGKILL
     assert [kill.cause for kill in supervision.kills] == ["stop"]
 
@@ -166,7 +168,7 @@ async def test_a_frozen_process_ends_soon_after_a_stop() -> None:
 async def test_a_frozen_process_ends_soon_after_a_run_of_its_requests_is_cancelled() -> None:
     supervision = told(WatchLimits(stall_s=60.0, stop_s=0.5), is_ending=True)
     watcher = Watcher(supervision, lambda _text: None)
-    async with watcher.watching(), asyncio.timeout(30.0):
+    async with watcher.watching(), asyncio.timeout(WAIT_S):
         await supervised(watcher, [FROZEN, WELL]).run()
     assert [kill.cause for kill in supervision.kills] == ["stop"]
 
@@ -177,7 +179,7 @@ async def test_a_process_that_ignores_a_stop_is_killed_at_its_time() -> None:
         process = await started(watcher, DEAF)
         process.send_signal(signal.SIGTERM)
         watcher.stop(0.3)
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(WAIT_S):
             assert await process.wait() == -signal.SIGKILL
 
 
@@ -209,7 +211,7 @@ time.sleep(600)
 
 
 def test_the_kernel_ends_a_frozen_child_when_its_parent_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+    with running([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         parent.kill()
@@ -247,21 +249,21 @@ restart = guarded(Told(Path("nowhere"), Settings(watch=limits)), "it", lambda te
 """
 
 
-def start_guarded(script: str, *, stall_s: float = 0.5) -> subprocess.Popen[str]:
+def start_guarded(script: str, *, stall_s: float = 0.5) -> AbstractContextManager[subprocess.Popen[str]]:
     """A program that is guarded before it runs `script`."""
     text = GUARDED.replace("STALL_S", str(stall_s)) + script
-    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    return running([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("code", [0, 7, 130])
 def test_a_guard_exits_as_its_child_exits(code: int) -> None:
     with start_guarded(f"sys.exit({code})") as program:
-        assert program.wait(30) == code
+        assert program.wait(WAIT_S) == code
 
 
 def test_a_guard_ends_by_the_signal_that_ended_its_child() -> None:
     with start_guarded("os.kill(os.getpid(), signal.SIGKILL)") as program:
-        assert program.wait(30) == -signal.SIGKILL
+        assert program.wait(WAIT_S) == -signal.SIGKILL
 
 
 def test_a_guarded_program_that_vanishes_gives_exit_code_6() -> None:
@@ -315,7 +317,7 @@ time.sleep(600)
 
 def test_a_guarded_program_that_freezes_continues_in_another_child() -> None:
     with start_guarded("if restart is None: freeze()\nprint('resumed', restart.is_stopping)") as program:
-        out, _ = program.communicate(timeout=30)
+        out, _ = program.communicate(timeout=WAIT_S)
     assert program.returncode == 0
     assert out.split("\n") == ["frozen", "it stall", "resumed False", ""]
 
@@ -326,7 +328,7 @@ def test_a_frozen_program_stops_when_it_is_asked_to() -> None:
         assert program.stdout is not None
         assert program.stdout.readline() == "frozen\n"
         program.send_signal(signal.SIGINT)
-        out, _ = program.communicate(timeout=30)
+        out, _ = program.communicate(timeout=WAIT_S)
     assert (program.returncode, out) == (130, "it stop\nstopping True\n")
 
 
@@ -340,7 +342,7 @@ time.sleep(600)
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
         program.terminate()
-        assert program.wait(30) == 3
+        assert program.wait(WAIT_S) == 3
 
 
 def test_a_child_ends_with_its_guard() -> None:
@@ -359,8 +361,8 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def wait_until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    until = time.monotonic() + timeout_s
+def wait_until(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + WAIT_S
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -18,6 +18,7 @@ from smartspider.core.runs.run import Run
 from smartspider.store.database import Connection, rows
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.contracts.actions import done, plan_of, urls
+from smartspider_testing.waiting import WAIT_S
 
 WITHIN_S = 3.0
 """The promise: so long may a client that stands still hold up others."""
@@ -36,7 +37,7 @@ class Standstill:
         if name == self._place and not self._thread:
             self._thread = threading.get_ident()
             self.reached.set()
-            assert self._goes_on.wait(30.0)
+            assert self._goes_on.wait(WAIT_S)
 
     def end(self) -> None:
         """Let it go on."""
@@ -123,7 +124,7 @@ async def test_a_client_that_stopped_while_it_sent_is_found(backend: PostgresBac
             client.pgconn.send_query_params(statement, None)
         client.pgconn.send_flush_request()
         client.pgconn.flush()
-        async with asyncio.timeout(10.0):
+        async with asyncio.timeout(WAIT_S):
             while not await health.end_stopped_clients():  # noqa: ASYNC110 - it is asked, it tells nobody
                 await asyncio.sleep(0.1)
             await backend.database.write(lambda _connection: None)

@@ -17,6 +17,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.engine.runtime import SystemClock
 from smartspider.store.audit import AuditLog
 from smartspider.store.requests import SqlStoredUrls
+from smartspider_testing.waiting import WAIT_S
 
 DAY_S = 86_400.0
 
@@ -167,6 +168,6 @@ async def test_a_process_compares_its_time_while_it_works(steady: SteadyClock, l
     before = leader.database.now()
     steady.offset_s += FOLLOW_S
     await leader.database.fetch("SELECT 1")
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(WAIT_S):
         while leader.database.now() < before + 3500.0:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)

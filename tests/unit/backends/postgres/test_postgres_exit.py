@@ -14,6 +14,7 @@ from smartspider.backends.postgres.connection import CONNECT_S
 from smartspider.backends.postgres.database import PostgresDatabase
 from smartspider.backends.postgres.detached import run_detached
 from smartspider.engine.runtime import SystemClock
+from smartspider_testing.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ async def test_what_comes_too_late_is_let_go_of() -> None:
         loop.call_soon_threadsafe(is_let_go.set)
 
     def work() -> str:
-        is_asked.wait(30)
+        is_asked.wait(WAIT_S)
         return "a connection"
 
     late = run_detached(work, let_go)

@@ -22,6 +22,7 @@ from smartspider.store.runs import lifecycle
 from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import begin
+from smartspider_testing.waiting import WAIT_S
 
 WAITING = (
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -46,7 +47,7 @@ async def halfway(backend: PostgresBackend, work: Callable[[Connection], None]) 
         work(connection)
         connection.changes()  # it is carried out by now
         loop.call_soon_threadsafe(reached.set)
-        assert go_on.wait(20.0)
+        assert go_on.wait(WAIT_S)
 
     call = asyncio.create_task(backend.database.write_concurrently(waiting))
     await reached.wait()
@@ -59,7 +60,7 @@ async def halfway(backend: PostgresBackend, work: Callable[[Connection], None]) 
 
 async def until_waiting(backend: PostgresBackend, count: int = 1) -> None:
     """So many wait for a lock."""
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(WAIT_S):
         while True:
             ((waiting,),) = await backend.database.read(lambda db: rows(db, WAITING))
             if waiting >= count:
@@ -111,7 +112,7 @@ async def test_a_reader_misses_no_event_of_many_writers(backend: PostgresBackend
 
             await writers[number].database.write_concurrently(told)
 
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(WAIT_S):
         await asyncio.gather(follow(), *(write(number) for number in range(3)))
     for run in made:
         assert [number for run_id, number in seen if run_id == run.id] == list(range(3, 33))
@@ -134,7 +135,7 @@ async def test_a_tail_of_the_log_skips_no_line(backend: PostgresBackend) -> None
             lines = [LogLine(backend.clock.now(), 20, "a.b", f"{number} {turn} {part}") for part in range(3)]
             await writers[number].logs.add(lines)
 
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(WAIT_S):
         await asyncio.gather(follow(), *(write(number) for number in range(3)))
     assert len(seen) == len(set(seen)) == 90
     for number in range(3):
@@ -179,7 +180,7 @@ async def test_who_leads_may_prolong_while_a_write_of_theirs_takes_long(backend:
     term = await backend.leadership.take("one", 10.0)
     assert term is not None
     async with halfway(backend, lambda db: leadership.check(db, term.epoch)):
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(WAIT_S):
             again = await backend.leadership.take("one", 20.0)
         assert again is not None
         assert again.epoch == term.epoch

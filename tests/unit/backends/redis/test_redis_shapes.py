@@ -16,6 +16,7 @@ from smartspider.core.errors import FrontierUnavailable
 from smartspider.core.frontier.updates import FrontierUpdate
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider_testing.servers import RedisCluster, SentinelGroup
+from smartspider_testing.waiting import WAIT_S
 
 
 def test_a_domain_is_in_one_shard_for_ever() -> None:
@@ -101,7 +102,7 @@ async def test_a_process_that_begins_while_a_master_is_down_waits_for_it(tmp_pat
         calls = [Call(shard, "look") for shard in range(16)]
         assert any(isinstance(one, FrontierUnavailable) for one in await shards.round(calls))
         await asyncio.to_thread(cluster.servers[0].start)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_S):
             while any(isinstance(one, Exception) for one in await shards.round(calls)):
                 pass
         await shards.close()

@@ -18,6 +18,7 @@ from smartspider.core.errors import FrontierUnavailable, SettingInvalid
 from smartspider_testing.servers import RedisCluster, RedisServer, SentinelGroup
 from smartspider_testing.servers.certificates import Certificate, CertificateAuthority
 from smartspider_testing.servers.redis.security import Encryption, RedisSecurity
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = pytest.mark.servers
 
@@ -65,7 +66,7 @@ async def shards_at(url: str) -> AsyncIterator[Shards]:
         yield shards
     finally:
         await shards.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while open_files() > before:  # noqa: ASYNC110 - the client tells nobody
                 await asyncio.sleep(0.001)
 

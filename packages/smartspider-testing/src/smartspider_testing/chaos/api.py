@@ -11,6 +11,7 @@ from typing import Any, Self
 import msgspec
 
 from smartspider_testing.chaos.processes import ADMIN_TOKEN, wait_until
+from smartspider_testing.waiting import join
 
 READY_S = 30.0
 
@@ -74,4 +75,4 @@ class WebhookReceiver:
     def __exit__(self, *_error: object) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+        join(self._thread)

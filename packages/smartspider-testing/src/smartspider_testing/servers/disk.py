@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from smartspider_testing.servers.errors import NotPossibleHere, ServerFailed
+from smartspider_testing.waiting import WAIT_S
 
 GUARD = 'read -r _; umount -l "$1"'
 """Runs in a child process and unmounts when its input ends, also if this process is killed."""
@@ -63,7 +64,7 @@ class SmallDisk:
         if self._guard is None:
             return
         guard, self._guard = self._guard, None
-        guard.communicate()
+        guard.communicate(timeout=WAIT_S)
         if guard.returncode != 0:
             raise ServerFailed(f"{self.folder} could not be unmounted")
 

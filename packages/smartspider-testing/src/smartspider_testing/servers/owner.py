@@ -11,6 +11,7 @@ from pathlib import Path
 
 from smartspider_testing.servers.errors import NotPossibleHere, ServerFailed
 from smartspider_testing.servers.process import as_user
+from smartspider_testing.waiting import WAIT_S
 
 LONGEST_HOME = 80
 """The path of a socket file below the folder is limited to 107 bytes."""
@@ -70,5 +71,6 @@ class Owner:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            timeout=WAIT_S,
             check=False,
         )

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from smartspider_testing.servers import process_stats, programs
 from smartspider_testing.servers.errors import ServerFailed
+from smartspider_testing.waiting import WAIT_S
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = WAIT_S
 TAIL_LINES = 15
 
 
@@ -56,7 +57,7 @@ class ServerProcess:
         if self.is_running:
             raise ServerFailed(f"{self.name} in {self._folder} is running already")
         self._forget()
-        self._process = _starter(os.getpid()).submit(self._spawn).result()
+        self._process = _starter(os.getpid()).submit(self._spawn).result(TIMEOUT_S)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         # Set by `env`, as the user of the process: what is preloaded must not begin as another one.
@@ -98,14 +99,14 @@ class ServerProcess:
             self._process.wait(within_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(TIMEOUT_S)
             self._forget()
             raise self.failure(f"did not end within {within_s:g} s of {number.name}") from None
         self._forget()
 
     def _forget(self) -> None:
         if self._process is not None:
-            self._process.wait()
+            self._process.wait(TIMEOUT_S)
             self._process = None
 
     def cpu_s(self) -> float:

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from smartspider_testing.servers.errors import ServerFailed
 from smartspider_testing.servers.ports import free_port
+from smartspider_testing.waiting import WAIT_S, join
 
 CHUNK = 65_536
 HELD_CHUNKS = 64
-TIMEOUT_S = 10.0
 RESET = struct.pack("ii", 1, 0)
 """The linger option of a socket that closes with a reset and discards unsent data."""
 
@@ -49,7 +49,7 @@ class TcpProxy:
             target=lambda: asyncio.run(self._live(is_ready)), name=f"proxy {self.url_port}", daemon=True
         )
         self._thread.start()
-        if not is_ready.wait(TIMEOUT_S):
+        if not is_ready.wait(WAIT_S):
             raise ServerFailed(f"the proxy could not listen on port {self.url_port}")
         return self
 
@@ -57,7 +57,7 @@ class TcpProxy:
         """Close all connections and end the thread."""
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._is_over.set)
-            self._thread.join(TIMEOUT_S)
+            join(self._thread)
             self._thread = None
 
     def cut(self) -> None:
@@ -88,7 +88,7 @@ class TcpProxy:
     def _tell(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._thread is None:
             raise ServerFailed("the proxy is not running")
-        asyncio.run_coroutine_threadsafe(act(), self._loop).result(TIMEOUT_S)
+        asyncio.run_coroutine_threadsafe(act(), self._loop).result(WAIT_S)
 
     async def _live(self, is_ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()

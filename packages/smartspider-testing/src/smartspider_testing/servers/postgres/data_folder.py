@@ -8,6 +8,7 @@ from pathlib import Path
 
 from smartspider_testing.servers import programs
 from smartspider_testing.servers.owner import Owner
+from smartspider_testing.waiting import WAIT_S
 
 ADMIN = "postgres"
 USER = "smartspider"
@@ -50,4 +51,6 @@ def _initialise(data: Path, owner: Owner) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy with owner and permissions; overwrite the remains of an interrupted copy."""
-    subprocess.run(["cp", "-a", "--no-target-directory", str(source), str(target)], check=True)
+    subprocess.run(
+        ["cp", "-a", "--no-target-directory", str(source), str(target)], check=True, timeout=WAIT_S
+    )

@@ -9,6 +9,7 @@ from typing import Self
 from smartspider_testing.servers.errors import ServerFailed
 from smartspider_testing.servers.postgres.client import PostgresClient
 from smartspider_testing.servers.postgres.server import PostgresServer, quoted
+from smartspider_testing.waiting import WAIT_S
 
 OWN = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'"
 TABLES = f"""
@@ -27,9 +28,6 @@ RESTART_SEQUENCES = """
 SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
 FROM pg_sequences WHERE last_value IS NOT NULL
 """
-
-
-TIMEOUT_S = 10.0
 
 
 class PristineDatabase:
@@ -73,7 +71,7 @@ class PristineDatabase:
 
     def _send_others_away(self) -> None:
         """Disconnect all clients. Poll without delay: the server itself checks only every 100 ms."""
-        give_up_at = time.monotonic() + TIMEOUT_S
+        give_up_at = time.monotonic() + WAIT_S
         while self._connection(SEND_OTHERS_AWAY):
             if time.monotonic() >= give_up_at:
                 raise ServerFailed(f"somebody stays in the database {self.name}")

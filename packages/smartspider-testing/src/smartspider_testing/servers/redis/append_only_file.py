@@ -8,6 +8,8 @@ import time
 from collections import deque
 from pathlib import Path
 
+from smartspider_testing.waiting import join
+
 LOOK_S = 0.02
 KEPT = int(120 / LOOK_S)
 
@@ -31,7 +33,7 @@ class AppendOnlyFile:
         """Stop recording; `cut` counts back from the last record."""
         if self._watcher is not None:
             self._ended.set()
-            self._watcher.join()
+            join(self._watcher)
             self._watcher = None
             self._look()
 

@@ -1,0 +1,1 @@
+"""Plug-ins for pytest that let a suite end, whatever its tests do."""
