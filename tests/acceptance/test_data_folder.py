@@ -23,6 +23,7 @@ from tests.acceptance.workshop import (
 )
 
 from smartspider_testing.sites.graph import ChangingGraph, graph_task
+from smartspider_testing.waiting import scaled
 
 pytestmark = pytest.mark.acceptance
 
@@ -40,6 +41,18 @@ def assert_clear(finished: Finished, *words: str) -> None:
         assert word in errors[0]
     assert [line for line in finished.err.splitlines() if line.startswith("  try: ")], finished.err
     assert finished.out == ""
+
+
+def test_crawls_that_create_one_folder_at_once_all_run(workshop: Workshop) -> None:
+    with written_site(workshop.folder, routes=linked({"/": []})) as site:
+        tasks = [
+            workshop.write(title_task(site.url("/"), name=name), f"{name}.json")
+            for name in ("one", "two", "three", "four", "five", "six")
+        ]
+        crawls = [workshop.start("crawl", task, "--data", "new", "--json") for task in tasks]
+        summaries = [crawl.wait().expect(0).json for crawl in crawls]
+    assert sorted(int(summary["run_id"]) for summary in summaries) == [1, 2, 3, 4, 5, 6]
+    assert [summary["items"] for summary in summaries] == [1] * 6
 
 
 def until_still(site: Site) -> None:
@@ -134,7 +147,7 @@ def test_a_database_that_stays_locked_ends_the_crawl_and_loses_nothing(workshop:
         connection = apsw.Connection(str(workshop.folder / ".smartspider/changing_graph/smartspider.db"))
         connection.set_busy_timeout(10_000)
         connection.execute("BEGIN EXCLUSIVE")
-        assert_clear(crawl.wait(120), "locked by another program")
+        assert_clear(crawl.wait(scaled(120)), "locked by another program")
         connection.execute("COMMIT")
         connection.close()
         workshop.run(*COMMAND).expect(0)

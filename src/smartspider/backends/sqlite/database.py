@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -208,8 +209,8 @@ def connect(path: Path) -> apsw.Connection:
         # Without this, SQLite compiles a statement again whenever other values are bound to it.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.set_busy_timeout(SETUP_WAIT_MS)
+        _use_write_ahead_log(connection)
         for pragma in (
-            "journal_mode = WAL",
             "synchronous = NORMAL",
             "cache_size = -65536",
             "temp_store = MEMORY",
@@ -218,6 +219,22 @@ def connect(path: Path) -> apsw.Connection:
             connection.execute(f"PRAGMA {pragma}")
         connection.set_busy_timeout(BUSY_WAIT_MS)
         return connection
+
+
+def _use_write_ahead_log(connection: apsw.Connection) -> None:
+    """Switch the file to a write-ahead log, also if other processes do so at the same moment: SQLite then
+    refuses all but one without waiting, as each holds a lock that the others wait for.
+    """
+    give_up_at = time.monotonic() + SETUP_WAIT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() >= give_up_at:
+                raise
+            time.sleep(BUSY_WAIT_MS / 1000)
+        else:
+            return
 
 
 def _checkpoint(path: Path) -> None:
