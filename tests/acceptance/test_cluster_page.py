@@ -17,6 +17,7 @@ from tests.acceptance.workshop import Workshop
 from smartspider.cli.exit_codes import Exit
 from smartspider.demo.process import site_process
 from smartspider_testing.servers import RedisServer
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = pytest.mark.acceptance
 
@@ -25,8 +26,8 @@ NAMES = {"crawler-1": platform.node(), "shop.example": "127.0.0.1"}
 """Names on the page, and what stands for them here."""
 LOOKS = ("smartspider node list", "smartspider run stall")
 """Commands that only look, and so may be asked again until they see what is shown."""
-TIMEOUT_S = 60.0
 VARIES = re.compile(r"worker \d+ \(pid \d+|\d+ s of CPU|\d+ cores?|seen \S+|\d+ in flight")
+"""Figures that depend on the moment: a host that is resumed may be fetched from before the command ends."""
 
 
 class Shell:
@@ -51,7 +52,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=TIMEOUT_S,
+            timeout=WAIT_S,
             check=False,
         )
         return done.returncode, done.stdout
@@ -61,7 +62,7 @@ class Shell:
         command = shown.command
         for name, here in NAMES.items():
             command = command.replace(name, here)
-        give_up_at = time.monotonic() + (TIMEOUT_S if command.startswith(LOOKS) else 0.0)
+        give_up_at = time.monotonic() + (WAIT_S if command.startswith(LOOKS) else 0.0)
         while True:
             code, said = self.run(command)
             lines = {_settled(line) for line in said.splitlines()}
