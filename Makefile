@@ -40,12 +40,7 @@ serve: setup ## start everything on this machine: API, keeper, workers and the d
 	@$(BIN)/smartspider up --demo
 
 test: servers faketime lint ## lint and all tests except the long fault runs
-	$(SECTION) 'pytest (unit, contracts, simulation)'
-	@$(BIN)/pytest -q -n $(ATONCE) -m "not soak and not acceptance"
-	$(SECTION) 'pytest (real processes)'
-	@$(BIN)/pytest -n $(ATONCE) --dist loadgroup -m "acceptance and not soak and not alone"
-	$(SECTION) 'pytest (real processes, one at a time)'
-	@$(BIN)/pytest -m "alone and not soak"
+	@$(BIN)/python scripts/run_tests.py --at-once $(ATONCE)
 
 check: lint ## lint and the fast tests: no simulation, fuzzing, servers or real processes
 	$(SECTION) 'pytest (fast)'
