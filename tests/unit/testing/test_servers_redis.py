@@ -65,11 +65,11 @@ def test_the_last_moments_of_the_file_are_lost_as_in_a_power_cut(tmp_path: Path)
         server.command("SET", "early", "1")
         began = time.monotonic()
         file = next((tmp_path / "appendonlydir").glob("*.incr.aof"))
-        server.wait_until("be older than the cut", lambda: time.monotonic() - began > 0.3)
+        server.wait_until("be older than the cut", lambda: time.monotonic() - began > 2.0)
         server.command("SET", "late", "x" * 100)
         size = file.stat().st_size
         server.kill()
-        assert 100 < server.cut_aof(0.2) < size
+        assert 100 < server.cut_aof(1.5) < size
         server.start()
         assert server.command("KEYS", "*") == [b"early"]
 
