@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from smartspider.core.errors import SmartSpiderError, StoreUnavailable
+from smartspider.core.errors import StoreUnavailable
 from smartspider.core.events import RunEnded, RunStarted
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
@@ -32,7 +32,7 @@ OnReady = Callable[[Callable[[], None]], None]
 """Called with the function that stops the crawl gracefully."""
 
 
-class _Vanished(SmartSpiderError):
+class _Vanished(Exception):
     """A worker process exited without an orderly end."""
 
     def __init__(self, name: str, doing: ActivityRecord) -> None:
