@@ -76,12 +76,16 @@ def forms(port: int) -> dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]:
     based = f'<base href="{here}/"><a class="plain" href="base">x</a>'
     found["base"] = ({"page": "links"}, [{"body": based}])
     found["refresh"] = ({}, [{"body": "x", "headers": {"Refresh": f"0; url={here}/refresh"}}])
-    found["meta"] = ({}, [{"body": f'<meta http-equiv="refresh" content="0; url={here}/meta">'}])
+    for kind in ("port", "host", "name"):
+        for method in ({}, {"body": BODY}):
+            name = f"meta-{kind}{'-post' if method else ''}"
+            content = f"0; url={targets[kind]}/t/{name}"
+            found[name] = (method, [{"body": f'<meta http-equiv="refresh" content="{content}">'}])
     return found
 
 
 UNSENT = {f"{status}-{kind}-post" for status in (307, 308) for kind in ("port", "host", "name")}
-UNSENT |= {"put", "posted", "refresh", "meta"}
+UNSENT |= {"put", "posted", "refresh"}
 """Forms that send nothing at all: a body that may hold secrets, or a way that is not followed."""
 
 
