@@ -74,7 +74,9 @@ class Keepers:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGCONT)
                 process.kill()
-            process.communicate(timeout=WAIT_S)
+            process.wait(WAIT_S)
+            if process.stdin is not None:
+                process.stdin.close()
 
 
 @pytest.fixture
