@@ -23,6 +23,7 @@ SmartSpiderError
 │       ├── FrontierTaken  another installation uses it
 │       ├── FrontierUnfit  its server responds, but its configuration makes it unusable
 │       └── NotArmed       its server restarted, and the keeper has not filled it yet
+├── WorkerVanished         a worker process exited without an orderly end
 ├── SettingInvalid         a SMARTSPIDER_* setting is invalid
 └── FetchFailed            a request failed; `judge` turns it into a verdict
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
@@ -230,6 +231,12 @@ class SettingInvalid(SmartSpiderError):
     """A setting of the installation is invalid."""
 
     code = "setting_invalid"
+
+
+class WorkerVanished(SmartSpiderError):
+    """A worker process exited without an orderly end."""
+
+    code = "worker_vanished"
 
 
 class FetchFailed(SmartSpiderError):

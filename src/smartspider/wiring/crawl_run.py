@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import StoreUnavailable, WorkerVanished
 from smartspider.core.events import RunEnded, RunStarted
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
@@ -30,15 +30,6 @@ POLL_S = 0.1
 
 OnReady = Callable[[Callable[[], None]], None]
 """Called with the function that stops the crawl gracefully."""
-
-
-class _Vanished(Exception):
-    """A worker process exited without an orderly end."""
-
-    def __init__(self, name: str, doing: ActivityRecord) -> None:
-        super().__init__(f"{name} exited by itself")
-        self.name = name
-        self.doing = doing
 
 
 async def crawl_run(
@@ -108,12 +99,13 @@ async def _crawl_in_process(log: CrawlLog, run: Run, plan: Plan, on_ready: OnRea
 
 async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready: OnReady) -> Run:
     folder = log.folder
-    async with _processes(log, workers) as (supervisor, stop):
+    vanished: list[tuple[ActivityRecord, str]] = []
+    async with _processes(log, workers, vanished.append) as (supervisor, stop):
         on_ready(stop)
         try:
             await supervisor.run()
-        except _Vanished as vanished:
-            _print_line(await fail_vanished(folder, vanished.doing, vanished.name))
+        except WorkerVanished:
+            _print_line(await fail_vanished(folder, *vanished[0]))
         except StoreUnavailable:
             await folder.store.get_run(run.id)  # raises the reason if it concerns this process too
             raise
@@ -121,8 +113,12 @@ async def _crawl_with_processes(log: CrawlLog, run: Run, workers: int, on_ready:
 
 
 @asynccontextmanager
-async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[tuple[Supervisor, Callable[[], None]]]:
-    """Supervise and watch worker processes; none outlives the block."""
+async def _processes(
+    log: CrawlLog, workers: int, on_vanished: Callable[[tuple[ActivityRecord, str]], None]
+) -> AsyncIterator[tuple[Supervisor, Callable[[], None]]]:
+    """Supervise and watch worker processes; none outlives the block. `on_vanished` is told what a process did
+    last that exited without an orderly end, and its name.
+    """
     watcher = Watcher(Supervision(log.folder.path, log.folder.settings), _print_line, has_neighbours=False)
 
     async def spawn(number: int) -> WatchedProcess:
@@ -132,7 +128,9 @@ async def _processes(log: CrawlLog, workers: int) -> AsyncIterator[tuple[Supervi
 
     def on_end(number: int, code: int) -> None:
         if code == VANISHED:
-            raise _Vanished(f"worker {number}", watcher.last_activity(number))
+            name = f"worker {number}"
+            on_vanished((watcher.last_activity(number), name))
+            raise WorkerVanished(f"{name} exited by itself")
         if code:
             _print_line(f"worker {number} died (code {code}); starting another one")
 

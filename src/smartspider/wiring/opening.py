@@ -101,6 +101,8 @@ def check_not_moved(path: Path) -> None:
 
 def check_folder_not_moved(path: Path) -> None:
     """Raise `NotAllowed` for a folder that was or is being moved, whatever the settings."""
+    if not (path / FILE).exists():
+        return
     prepare(path)
     with closing(connect(path / FILE)) as connection:
         marker = read_marker(connection)

@@ -73,22 +73,29 @@ def crawl_task(task: Task, options: CrawlOptions) -> int:
     with shown_stages() as show:
         show(f"preparing {task.name}")
         plan = compile_task(task)
+        if not plan.runs_functions:
+            _check(plan, options)
     settings = read_settings()
     path = folder_of(options.data, plan.name)
     check_folder_not_moved(path)
     restart = _in_child(plan, path, settings, options)
     if restart is not None:
         options = msgspec.structs.replace(options, fresh=False)
-    # Functions are loaded in the child: their module may start threads, or end the process.
-    with shown_stages() as show:
-        show(f"preparing {task.name}")
-        compile_plan(plan, is_local=True)
-    check_outputs(options.outputs, options.output_options, plan_columns(plan))
+    if plan.runs_functions:  # in the child: their module may start threads, or end the process
+        with shown_stages() as show:
+            show(f"preparing {task.name}")
+            _check(plan, options)
     tune_process()
     if restart is None:
         _print_notes(task)
     with open_folder(path, cli_actor(), settings) as folder:
         return run_loop(_crawl(folder, plan, options, restart))
+
+
+def _check(plan: Plan, options: CrawlOptions) -> None:
+    """Compile the rules and check the outputs, before anything is written."""
+    compile_plan(plan, is_local=True)
+    check_outputs(options.outputs, options.output_options, plan_columns(plan))
 
 
 def _in_child(plan: Plan, path: Path, settings: Settings, options: CrawlOptions) -> Restart | None:
