@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.server import ENVIRONMENT, served
-from tests.acceptance.workshop import Site, Workshop, until, written_site
+from tests.acceptance.workshop import Site, Workshop, is_running, until, written_site
 
 pytestmark = pytest.mark.acceptance
 
@@ -163,7 +163,7 @@ def test_no_file_is_lost_or_doubled_by_kill_nine(workshop: Workshop, workers: in
             until(lambda stop_at=stop_at: len(site.paths()) >= stop_at, "some downloads")  # type: ignore[misc]
             workers_of = running.workers()
             running.kill()
-            until(lambda pids=workers_of: not any(map(_is_running, pids)), "its workers to leave")  # type: ignore[misc]
+            until(lambda pids=workers_of: not any(map(is_running, pids)), "its workers to leave")  # type: ignore[misc]
         done = workshop.crawl("-o", "rows.jsonl", "--workers", workers).expect(0)
     assert done.json["files"] == count
     rows = workshop.rows()
@@ -173,10 +173,6 @@ def test_no_file_is_lost_or_doubled_by_kill_nine(workshop: Workshop, workers: in
         f"{name}.png": f"picture {name}" for name in names
     }
     assert workshop.run("fsck", "--data", data_of(workshop)).code == 0
-
-
-def _is_running(pid: int) -> bool:
-    return (Path("/proc") / str(pid)).exists()
 
 
 def test_a_server_downloads_into_its_data_folder(workshop: Workshop) -> None:
