@@ -25,6 +25,8 @@ STAGES = {
     "real processes, one at a time": ("-n", "0", "-m", "alone and not soak"),
 }
 MAX_FLAKY = 2
+NOTHING_COLLECTED = 5
+"""Exit code of pytest when a stage has none of the tests that were named."""
 MAX_REPEATED = 20
 """With more failures than this something is broken, and nothing is repeated."""
 PR_SET_CHILD_SUBREAPER = 36
@@ -69,7 +71,7 @@ def run_pytest(name: str, *words: str) -> Outcome | None:
             raise
         finally:
             end_orphans()
-        return read_outcome(path) if code in (0, 1) else None
+        return read_outcome(path) if code in (0, 1, NOTHING_COLLECTED) else None
 
 
 def report(passed: int, failed: list[str], flaky: list[str], took_s: float) -> int:
