@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import uuid
@@ -19,6 +20,8 @@ pytest_plugins = ["smartspider_testing.suite.standstill"]
 # Whoever starts the tests in the background makes them, and all they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_NUMBERS = itertools.count()
+
 SERVERS = {"postgres_server", "redis_server", "postgres_template"}
 
 TOGETHER = {f"tests/acceptance/test_{name}.py" for name in ("bad_data", "hostile_sites", "remote_cli")}
@@ -31,6 +34,19 @@ class OneByOne(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         return file if file in TOGETHER else nodeid
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _gates_of_the_test_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep test runs away from the gates that the crawls of the user share."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.getbasetemp() / "state")
+
+
+@pytest.fixture(autouse=True)
+def _own_gates(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep tests away from each other's gates: 127.0.0.1 is one host for all of them."""
+    state = tmp_path_factory.getbasetemp() / f"state-{next(_NUMBERS)}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
 
 
 @pytest.hookimpl(optionalhook=True)

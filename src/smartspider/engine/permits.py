@@ -6,7 +6,7 @@ from typing import Protocol
 
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import GateClosed, SendWindow
-from smartspider.core.frontier.verdict import SentRequest
+from smartspider.core.frontier.verdict import PreviousSend, SentRequest
 from smartspider.interfaces.clock import Clock
 
 NEAR_S = 0.5
@@ -22,6 +22,16 @@ class PermitSource(Protocol):
         """Reserve the next slot of a host if it is near, else say when to ask again."""
 
 
+class LastLook(Protocol):
+    """The crawls of this machine with other data folders, seen just before a request leaves."""
+
+    def is_free(self, host: str) -> bool:
+        """Return whether a request may be sent without a slot."""
+
+    def record(self, host: str, at: float, delay_s: float) -> PreviousSend | None:
+        """Record that a request is sent in its slot. Return the one before it if another crawl sent it."""
+
+
 class SendLog:
     """The sends of one lease and the time spent waiting for send windows."""
 
@@ -35,7 +45,7 @@ class SendLog:
 class GatePermit:
     """See `interfaces/fetcher.py`. All permits of one lease share a send log."""
 
-    __slots__ = ("_clock", "_entered", "_gate", "_host", "_trail", "_window")
+    __slots__ = ("_clock", "_entered", "_gate", "_host", "_others", "_trail", "_window")
 
     def __init__(
         self,
@@ -43,9 +53,12 @@ class GatePermit:
         clock: Clock,
         host: str,
         window: SendWindow | None,
+        *,
         trail: SendLog | None = None,
+        others: LastLook | None = None,
     ) -> None:
         self._gate = gate
+        self._others = others
         self._clock = clock
         self._host = host
         self._window = window
@@ -73,7 +86,10 @@ class GatePermit:
         while True:
             window = await self._next_window()
             if window.is_free:
-                return
+                if self._others is None or self._others.is_free(self._host):
+                    return
+                self._window = None
+                continue
             await self._wait_until(window.not_before)
             self._window = None
             if self._clock.monotonic() <= window.not_after:
@@ -83,8 +99,11 @@ class GatePermit:
     def sent(self) -> None:
         """Record the send for the receipt, if the host has a delay."""
         reach("fetch.sent")
-        if self._entered is not None:
-            self._trail.sends.append(SentRequest(self._host, self._clock.monotonic(), self._entered.delay_s))
+        if self._entered is None:
+            return
+        at, delay_s = self._clock.monotonic(), self._entered.delay_s
+        previous = None if self._others is None else self._others.record(self._host, at, delay_s)
+        self._trail.sends.append(SentRequest(self._host, at, delay_s, previous))
 
     async def _next_window(self) -> SendWindow:
         """Return the reserved window, or reserve the next one, asking again while the gate is closed."""
@@ -107,4 +126,4 @@ class GatePermit:
         window = None
         if host == self._host:
             window, self._window = self._window, None
-        return GatePermit(self._gate, self._clock, host, window, self._trail)
+        return GatePermit(self._gate, self._clock, host, window, trail=self._trail, others=self._others)

@@ -16,6 +16,7 @@ from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack, StoredUrls
+from smartspider.engine.permits import LastLook
 from smartspider.installation.keys import Keys, open_keys
 from smartspider.installation.settings import Settings
 from smartspider.installation.thread_offload import ThreadOffload
@@ -120,6 +121,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Set if the frontier is a separate server."""
     end_stopped_clients: Callable[[], Awaitable[int]] | None = None
     """End the sessions of processes that stopped while they sent statements; set if the store is a server."""
+    other_crawls: LastLook | None = None
+    """Crawls of this machine with other data folders; None if the gates are on a server."""
     offload: Offload = ThreadOffload()
     """Runs work on what users sent; a server has processes for it."""
     check_frontier: CheckFrontier | None = None

@@ -73,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True):
     """The folder of downloaded files; without it they are in the data folder. The workers of a cluster share
     it.
     """
+    gates_folder: str = ""
+    """The folder of the gates that all crawls on this machine share; `off`: each data folder has its own."""
     server: str = ""
     """The server that commands talk to."""
     token: str = ""

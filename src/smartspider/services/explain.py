@@ -24,7 +24,7 @@ from smartspider.fetch.robots_file import RobotsFile
 from smartspider.installation.installation import Installation
 from smartspider.services.plans import run_plan
 from smartspider.services.runs.lookup import find_run
-from smartspider.store.diagnostics.requests import RequestDetails
+from smartspider.store.diagnostics.requests import RequestDetails, SendRecord
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.runs.records import UrlRecord
 from smartspider.views.explain import (
@@ -276,6 +276,10 @@ def _lease(request: RequestDetails) -> LeaseView | None:
     return LeaseView(lease.worker, format_time(lease.sent_at), format_time(lease.deadline_at))
 
 
+def _sent_view(sent: SendRecord) -> SentView:
+    return SentView(format_time(sent.at), str(sent.run_id) if sent.run_id > 0 else "", sent.delay_s)
+
+
 def gate_view(request: RequestDetails) -> GateView:
     """Return the view of the gate of a request."""
     gate = request.gate
@@ -289,5 +293,5 @@ def gate_view(request: RequestDetails) -> GateView:
         hold_reason=gate.hold_reason if is_held else "",
         in_flight=gate.in_flight,
         per_host=gate.per_host,
-        sends=[SentView(format_time(sent.at), str(sent.run_id), sent.delay_s) for sent in request.sends],
+        sends=[_sent_view(sent) for sent in request.sends],
     )

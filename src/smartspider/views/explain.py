@@ -52,6 +52,7 @@ class SentView(msgspec.Struct, frozen=True):
 
     at: str
     run_id: str
+    """Empty for a crawl of the same machine in another data folder."""
     delay_s: float
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from smartspider.backends.sqlite.database import FILE, SqliteDatabase, connect
 from smartspider.backends.sqlite.demand import SqliteDemand
 from smartspider.backends.sqlite.frontier import SqliteFrontier, SqlitePermits, SqliteReplay
+from smartspider.backends.sqlite.gates.machine_gates import MachineGates
 from smartspider.backends.sqlite.ledger import SqliteLedger
 from smartspider.backends.sqlite.move_marker import folder_moved, read_marker
 from smartspider.backends.sqlite.run_ids import SharedRunIds
@@ -21,6 +22,7 @@ from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock
 from smartspider.installation.data_folder import HOME, DataFolder, folder_of
 from smartspider.installation.database_clock import DatabaseClock
+from smartspider.installation.gates_folder import gates_folder
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.store.nodes.leadership import SqlLeadership
@@ -61,14 +63,16 @@ async def open_installation(
 
 
 @contextmanager
-def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()) -> Iterator[DataFolder]:
+def open_folder(
+    path: Path, actor: str = SYSTEM, settings: Settings = Settings(), *, shares_gates: bool = True
+) -> Iterator[DataFolder]:
     """Open a data folder, created or migrated if needed, and close it at the end; `actor` is
-    for the audit.
+    for the audit. With `shares_gates` its crawls keep the gates of all crawls of this machine.
     """
     clock = SystemClock()
     prepare(path)
     run_ids = SharedRunIds(path.parent) if path.absolute().parent.name == HOME.name else None
-    database = SqliteDatabase(path, clock, run_ids)
+    database = SqliteDatabase(path, clock, run_ids, gates_folder(settings) if shares_gates else None)
     try:
         yield DataFolder(
             path=path,
@@ -87,10 +91,26 @@ def open_folder(path: Path, actor: str = SYSTEM, settings: Settings = Settings()
             replay=SqliteReplay(database),
             clock=DatabaseClock(database, clock),
             store_clock=SqliteStoreClock(database),
+            other_crawls=database.gates,
             actor=actor,
         )
     finally:
         database.close()
+
+
+def gates_note(settings: Settings) -> str:
+    """Return a note if crawls of this machine cannot share the gates of hosts; empty if they can, or the
+    settings turn it off.
+    """
+    gates = MachineGates(gates_folder(settings), "check", SystemClock())
+    gates.open()
+    gates.close()
+    if not gates.problem:
+        return ""
+    return (
+        f"{gates.problem}, so crawls in other folders are not seen: together they may send more to a host"
+        " than each of them; set SMARTSPIDER_GATES_FOLDER to a folder that can be written, or to `off`"
+    )
 
 
 def check_not_moved(path: Path) -> None:

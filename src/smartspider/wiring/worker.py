@@ -150,7 +150,9 @@ class JobFactory(msgspec.Struct, frozen=True):
         return reader if recorded is None else recorded.record_reader(reader, links)
 
     def _permit_for(self, lease: Lease) -> GatePermit:
-        return GatePermit(self._gate(), self.installation.clock, lease.request.host, lease.window)
+        own = self.installation
+        host, window = lease.request.host, lease.window
+        return GatePermit(self._gate(), own.clock, host, window, others=own.other_crawls)
 
     def _gate(self) -> PermitSource:
         frontier = self.installation.frontier

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from smartspider.backends.sqlite.database import SqliteDatabase
+from smartspider.backends.sqlite.database import SqliteConnection, SqliteDatabase
 from smartspider.backends.sqlite.store import SqliteStore
 from smartspider.core.items.dedup import ItemDedup
 from smartspider.core.pages.extraction import RejectedItem
@@ -215,7 +215,7 @@ class Interrupted(SqliteDatabase):
 
     has_written = False
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
+    async def write(self, work: Callable[[SqliteConnection], T]) -> T:
         if self.has_written:
             raise KeyboardInterrupt
         self.has_written = True

@@ -10,7 +10,7 @@ import pytest
 
 from smartspider.core import failpoints
 from smartspider.core.frontier.lease import GateClosed, SendWindow
-from smartspider.core.frontier.verdict import SentRequest
+from smartspider.core.frontier.verdict import PreviousSend, SentRequest
 from smartspider.engine.permits import GatePermit
 from smartspider.interfaces.frontier import Frontier
 from smartspider_testing.clock import ManualClock
@@ -208,3 +208,37 @@ async def test_a_closed_gate_is_asked_again_until_it_opens(clock: ManualClock, s
     assert clock.monotonic() == pytest.approx(102.1)
     assert one.waited_s == pytest.approx(2.0)
     assert sent == ["fetch.sent"]
+
+
+class Others:
+    """The crawls of this machine: one of them asks for a delay after some requests."""
+
+    def __init__(self, free: int = 0) -> None:
+        self._free = free
+        self.recorded: list[tuple[str, float, float]] = []
+
+    def is_free(self, host: str) -> bool:
+        assert host == HOST
+        self._free -= 1
+        return self._free >= 0
+
+    def record(self, host: str, at: float, delay_s: float) -> PreviousSend | None:
+        self.recorded.append((host, at, delay_s))
+        return PreviousSend(at - 2.0, 1.0)
+
+
+async def test_a_request_without_a_delay_takes_a_slot_once_another_crawl_asks_for_a_delay(
+    clock: ManualClock,
+) -> None:
+    gates, others = Gates(SendWindow(103.0, 103.05, 1.0)), Others(free=1)
+    page = GatePermit(cast("Frontier", gates), clock, HOST, FREE, others=others)
+    await leave(page)
+    assert (gates.asked, page.sends, others.recorded) == ([], (), [])
+    hop = GatePermit(cast("Frontier", gates), clock, HOST, FREE, others=others)
+    entering = asyncio.create_task(leave(hop))
+    await clock.until_asleep()
+    await clock.advance(3.0)
+    await entering
+    assert gates.asked == [HOST]
+    assert others.recorded == [(HOST, 103.0, 1.0)]
+    assert hop.sends == (SentRequest(HOST, 103.0, 1.0, PreviousSend(101.0, 1.0)),)

@@ -23,9 +23,8 @@ from smartspider.installation.data_folder import (
 )
 from smartspider.wiring import fault_injection
 from smartspider.wiring.opening import open_folder
-from smartspider.wiring.preview.command_fetch import CommandFetcher, SpacedPermit, command_plan
+from smartspider.wiring.preview.command_fetch import command_fetcher, command_plan
 from smartspider.wiring.processes.lifecycle import run_loop
-from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import plan_of
 
 
@@ -186,19 +185,9 @@ def test_work_that_cancels_itself_ends_as_by_ctrl_c() -> None:
         run_loop(work())
 
 
-async def test_requests_of_one_command_keep_the_default_delay_for_each_host() -> None:
-    clock = ManualClock()
-    first = SpacedPermit(clock, {}, "h.example")
-    await first.enter()
-    first.sent()
-    await first.another("o.example").enter()
-    entering = asyncio.create_task(first.another("h.example").enter())
-    await clock.until_asleep()
-    assert clock.next_wake_s == pytest.approx(0.5)
-    await clock.advance(0.5)
-    await entering
-
-
 async def test_fetching_what_is_no_url_is_a_usage_error() -> None:
     with pytest.raises(RequestInvalid, match="is not an http or https URL"):
-        await CommandFetcher(command_plan("example.com"))("example.com")
+        command_plan("example.com")
+    async with command_fetcher(command_plan("http://127.0.0.1:9/")) as fetch:
+        with pytest.raises(RequestInvalid, match="is not an http or https URL"):
+            await fetch("example.com")

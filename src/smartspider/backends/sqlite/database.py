@@ -15,11 +15,12 @@ import apsw
 from smartspider.backends.sqlite import move_marker, store_time
 from smartspider.backends.sqlite.file_watch import FileWatch
 from smartspider.backends.sqlite.frontier_updates import SqliteFrontierUpdates
+from smartspider.backends.sqlite.gates.machine_gates import MachineGates
 from smartspider.core.errors import StoreFull, StoreUnavailable
 from smartspider.core.workers import activity
 from smartspider.interfaces.machine_clock import MachineClock
 from smartspider.store import statements
-from smartspider.store.database import Connection, HostIdCache, Row, rows
+from smartspider.store.database import HostIdCache, Row, rows
 
 FILE = "smartspider.db"
 BUSY_WAIT_MS = 2
@@ -53,14 +54,26 @@ class RunIds(Protocol):
 class SqliteConnection:
     """A connection for the store; the frontier is in the same file."""
 
-    def __init__(self, connection: apsw.Connection, run_ids: RunIds | None = None) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        gates: MachineGates | None = None,
+        run_ids: RunIds | None = None,
+    ) -> None:
         self.apsw = connection
+        self._gates = gates
         self._run_ids = run_ids
         self.execute = connection.execute
         self.executemany = connection.executemany
         self.changes = connection.changes
         self.frontier = SqliteFrontierUpdates(self)
         self.hosts = HostIdCache()
+
+    @property
+    def gates(self) -> MachineGates:
+        """The gates that all crawls of this machine share."""
+        assert self._gates is not None  # noqa: S101 - a folder that is moved sends no requests
+        return self._gates
 
     def advance_run_ids(self) -> None:
         """Let the next run take an id that no neighbouring folder has given to a run."""
@@ -77,12 +90,20 @@ class SqliteDatabase:
     milliseconds (see ADR 0003).
     """
 
-    def __init__(self, folder: Path, clock: MachineClock, run_ids: RunIds | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        clock: MachineClock,
+        run_ids: RunIds | None = None,
+        gates_folder: Path | None = None,
+    ) -> None:
         self.folder = folder
         self.clock = clock
+        self._shift = 0.0
+        self.gates = MachineGates(gates_folder, str(folder.resolve()), clock, lambda: self._shift)
         self._run_ids = run_ids
         self._connection = connect(folder / FILE)
-        self._seen = SqliteConnection(self._connection, run_ids)
+        self._seen = SqliteConnection(self._connection, self.gates, run_ids)
         self._checkpointer: threading.Thread | None = None
         self._watch = FileWatch(folder / FILE, clock)
         with translated(folder):
@@ -99,7 +120,7 @@ class SqliteDatabase:
         """Return by how much this process's monotonic clock is ahead of store time."""
         return -self._shift
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
+    async def write(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` in a write transaction. The loop is not blocked while another process writes."""
         if self._moved is not None:
             raise move_marker.folder_moved(self._moved, self.folder)
@@ -112,11 +133,11 @@ class SqliteDatabase:
             finally:
                 activity.end()
 
-    async def write_concurrently(self, work: Callable[[Connection], T]) -> T:
+    async def write_concurrently(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` like `write`: a file has one writer at a time."""
         return await self.write(work)
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
+    async def read(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` on a consistent snapshot."""
         self._watch.check()
         with translated(self.folder):
@@ -155,17 +176,18 @@ class SqliteDatabase:
             else:
                 return
 
-    def _timed(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
-        def timed(connection: Connection) -> T:
+    def _timed(self, work: Callable[[SqliteConnection], T]) -> Callable[[SqliteConnection], T]:
+        def timed(connection: SqliteConnection) -> T:
             self._shift = store_time.follow_wall_clock(connection, self.clock)
             return work(connection)
 
         return timed
 
-    def _finish(self, work: Callable[[Connection], T]) -> T:
+    def _finish(self, work: Callable[[SqliteConnection], T]) -> T:
         try:
             self._seen.hosts.begin()
             result = work(self._seen)
+            self.gates.commit()
             self._connection.execute("COMMIT")
             self._seen.hosts.commit()
             if self._run_ids is not None:
@@ -176,6 +198,7 @@ class SqliteDatabase:
         return result
 
     def _roll_back(self) -> None:
+        self.gates.roll_back()
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         if self._run_ids is not None:
@@ -199,6 +222,7 @@ class SqliteDatabase:
         """Close the file."""
         if self._checkpointer is not None:
             self._checkpointer.join()
+        self.gates.close()
         self._connection.close()
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
 from smartspider.backends.sqlite.database import SqliteDatabase
+from smartspider.backends.sqlite.gates import gate as gates
+from smartspider.backends.sqlite.gates.gate import GateConnection
 from smartspider.backends.sqlite.queue import RunShare, share_out, take_ahead
 from smartspider.backends.sqlite.worker_locks import FileLock, is_alive, worker_lock
 from smartspider.core.events import LeasesReturned
@@ -41,7 +42,7 @@ class SqliteFrontier:
     async def join(self, worker: WorkerRegistration) -> int:
         """Register a worker and take the lock that shows it is alive."""
 
-        def work(connection: Connection) -> int:
+        def work(connection: GateConnection) -> int:
             ((worker_id,),) = rows(connection, SQL.add_worker, registration_values(worker, self._db.now()))
             lock = FileLock(worker_lock(self._db.folder, worker_id))
             lock.acquire()
@@ -53,7 +54,7 @@ class SqliteFrontier:
     async def leave(self, worker_id: int) -> None:
         """Release the leases of a worker and deregister it."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: GateConnection) -> None:
             for url_id, token in rows(connection, SQL.leases_of_all, (worker_id,)):
                 queue.give_back(connection, (url_id, token), self._db.now())
             connection.execute(SQL.remove_worker, (worker_id,))
@@ -83,7 +84,7 @@ class SqliteFrontier:
         """
         del own
 
-        def work(connection: Connection) -> LeaseBatch:
+        def work(connection: GateConnection) -> LeaseBatch:
             now = self._db.now()
             collector = queue.LeaseCollector(worker_id, want, now, self._db.clock_shift())
             if row(connection, SQL.holds_suspect, (worker_id,)):
@@ -108,7 +109,7 @@ class SqliteFrontier:
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Extend the leases that are still held."""
 
-        def work(connection: Connection) -> list[Lease]:
+        def work(connection: GateConnection) -> list[Lease]:
             until = self._db.now() + queue.LEASE_S
             keys = [(until, lease.url_id, lease.token.counter) for lease in leases]
             kept = {url_id for (url_id,) in connection.executemany(SQL.renew, keys)}
@@ -119,7 +120,7 @@ class SqliteFrontier:
     async def release(self, leases: Sequence[Lease]) -> None:
         """Queue unused leases again."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: GateConnection) -> None:
             for lease in leases:
                 queue.give_back(connection, (lease.url_id, lease.token.counter), self._db.now())
 
@@ -128,7 +129,7 @@ class SqliteFrontier:
     async def release_others(self, worker_id: int, url_id: int) -> None:
         """Queue the requests of a worker again, but for one."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: GateConnection) -> None:
             for lease in rows(connection, SQL.leases_of_all, (worker_id,)):
                 if lease[0] != url_id:
                     queue.give_back(connection, lease, self._db.now())
@@ -140,7 +141,7 @@ class SqliteFrontier:
         if not await self._db.read(self._has_lost):
             return []
 
-        def work(connection: Connection) -> list[LeasesReturned]:
+        def work(connection: GateConnection) -> list[LeasesReturned]:
             names: dict[int, str] = dict(rows(connection, SQL.workers))
             dead = [worker_id for worker_id in names if not self._lives(worker_id)]
             lost = rows(connection, SQL.lost_leases, (self._db.now(), json.dumps(dead)))
@@ -165,7 +166,9 @@ class SqliteFrontier:
             return True
         return not all(self._lives(worker_id) for worker_id, _ in rows(connection, SQL.workers))
 
-    def _return(self, connection: Connection, lease: tuple[int, int], run_id: int, *, is_alone: bool) -> None:
+    def _return(
+        self, connection: GateConnection, lease: tuple[int, int], run_id: int, *, is_alone: bool
+    ) -> None:
         """Queue the request of a lost lease again; one that keeps losing workers is leased alone, then closed
         as dead.
         """
@@ -192,8 +195,8 @@ class SqliteFrontier:
     async def permit(self, host: str) -> SendWindow | GateClosed:
         """Reserve one more slot of a host, if it is near."""
 
-        def work(connection: Connection) -> SendWindow | GateClosed:
-            gate = hosts.read_gate(connection, hosts.find_host(connection, host))
+        def work(connection: GateConnection) -> SendWindow | GateClosed:
+            gate = gates.claim(connection, hosts.find_host(connection, host))
             return gates.permit(connection, gate, self._db.now()).shifted(self._db.clock_shift())
 
         return await self._db.write(work)
@@ -214,7 +217,13 @@ class SqliteFrontier:
 
     async def resume_host(self, host: str, *, actor: str | None = None, owner: str | None = None) -> None:
         """End a hold at once."""
-        await self._act(actor, owner, lambda connection, by: hosts.resume(connection, host, by))
+
+        def act(connection: GateConnection, by: Operator) -> int:
+            if owner is None:
+                connection.gates.resume(host)
+            return hosts.resume(connection, host, by)
+
+        await self._act(actor, owner, act)
 
     async def slow_host(
         self, host: str, delay_s: float, *, actor: str | None = None, owner: str | None = None
@@ -223,9 +232,9 @@ class SqliteFrontier:
         await self._act(actor, owner, lambda connection, by: hosts.slow(connection, host, delay_s, by))
 
     async def _act(
-        self, actor: str | None, owner: str | None, act: Callable[[Connection, Operator], int]
+        self, actor: str | None, owner: str | None, act: Callable[[GateConnection, Operator], int]
     ) -> None:
-        def work(connection: Connection) -> None:
+        def work(connection: GateConnection) -> None:
             by = Operator(self._db.now(), actor, owner)
             gates.reopen_lanes(connection, act(connection, by), by.now)
 
@@ -255,7 +264,7 @@ def _own_pace(delay_s: float, own_gates: str | None) -> OwnPace | None:
 
 
 def _next_at(
-    connection: Connection, runs: str, suspicious: Iterable[RunShare], now: float, lead_s: float
+    connection: GateConnection, runs: str, suspicious: Iterable[RunShare], now: float, lead_s: float
 ) -> float | None:
     """Return when to ask for requests of the runs (a JSON list) again: `lead_s` before the next window."""
     next_at = _next_wake(connection, runs, now)
@@ -268,7 +277,7 @@ def _next_at(
     next_at = _earlier(next_at, due[0] if due else None)
     for share in suspicious:
         for _, host_id in rows(connection, SQL.due_suspects, (share.run_id, now)):
-            opens_at = hosts.read_gate(connection, host_id).opens_at
+            opens_at = gates.read(connection, host_id).opens_at
             next_at = _earlier(next_at, max(opens_at, queue.own_opens_at(connection, share, host_id)))
     return next_at
 
@@ -293,10 +302,9 @@ class SqlitePermits:
     async def reserve(self, host: str, delay_s: float) -> SendWindow | GateClosed:
         """Reserve the next slot of a host, with at least this delay, also for a host without a run."""
 
-        def work(connection: Connection) -> SendWindow | GateClosed:
-            gate = hosts.read_gate(connection, hosts.find_host(connection, host))
-            spaced = msgspec.structs.replace(gate, run_s=max(gate.run_s, delay_s))
-            return gates.permit(connection, spaced, self._db.now()).shifted(self._db.clock_shift())
+        def work(connection: GateConnection) -> SendWindow | GateClosed:
+            host_id, now = hosts.find_host(connection, host), self._db.now()
+            return gates.single_permit(connection, host_id, delay_s, now).shifted(self._db.clock_shift())
 
         return await self._db.write(work)
 
@@ -310,7 +318,7 @@ class SqliteReplay:
     async def is_whole(self, run_id: int) -> bool:
         """Return whether as many requests are queued, waiting or leased as rows are open."""
 
-        def work(connection: Connection) -> bool:
+        def work(connection: GateConnection) -> bool:
             is_open = row(connection, SQL.open_count, (run_id,))
             return is_open is None or row(connection, SQL.live_count, (run_id,)) == is_open
 

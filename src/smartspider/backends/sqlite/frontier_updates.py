@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smartspider.backends.sqlite import gate as gates
 from smartspider.backends.sqlite import queue
+from smartspider.backends.sqlite.gates import gate as gates
+from smartspider.backends.sqlite.gates.gate import GateConnection
 from smartspider.core.frontier.lease import Lease
 from smartspider.store import statements
-from smartspider.store.database import Connection, row, rows
+from smartspider.store.database import row, rows
 from smartspider.store.frontier_updates import QueueEntry
 
 SQL = statements.load("sql/frontier.sql", __package__)
@@ -17,7 +18,7 @@ SQL = statements.load("sql/frontier.sql", __package__)
 class SqliteFrontierUpdates:
     """See `store/frontier_updates.py`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: GateConnection) -> None:
         self._connection = connection
 
     def offer(self, run_id: int, entries: Sequence[QueueEntry]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from smartspider.backends.sqlite import gate as gates
+from smartspider.backends.sqlite.gates import gate as gates
+from smartspider.backends.sqlite.gates.gate import GateConnection
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow, WeightedTurns
 from smartspider.core.requests.politeness import OwnPace
 from smartspider.core.runs.run import run_of
@@ -91,21 +92,21 @@ class LeaseCollector(msgspec.Struct):
         return self.want - len(self.leases)
 
 
-def take_suspect(connection: Connection, collector: LeaseCollector, share: RunShare) -> bool:
+def take_suspect(connection: GateConnection, collector: LeaseCollector, share: RunShare) -> bool:
     """Return whether a suspect waits for this worker; it is leased once the worker holds nothing else.
 
     A suspect whose gate is closed is not waited for.
     """
     run_id, room = share.run_id, share.room
     for url_id, host_id in rows(connection, SQL.due_suspects, (run_id, collector.now)):
-        gate = hosts.read_gate(connection, host_id)
+        gate = gates.claim(connection, host_id)
         if max(gate.opens_at, own_opens_at(connection, share, host_id)) > collector.now:
             continue
         is_idle = not collector.leases and row(connection, SQL.leases_of, (collector.worker_id,)) == (0,)
         if is_idle and room > 0 and gates.room(connection, gate, collector.now) > 0:
             connection.execute(SQL.drop_later, (url_id,))
             suspects = rows(connection, SQL.single, (url_id,))
-            windows = gates.reserve(connection, gate, collector.now)
+            windows = gates.reserve(connection, gate, collector.now, leases=1)
             _lease_heads(connection, collector, run_id, suspects, windows, is_alone=True)
             _keep_own_slot(connection, share, host_id, windows[0])
         return True
@@ -125,7 +126,7 @@ def _keep_own_slot(connection: Connection, share: RunShare, host_id: int, window
         connection.execute(SQL.set_own_slot, (window.not_after, host_id, share.run_id))
 
 
-def take(connection: Connection, collector: LeaseCollector, share: RunShare, room: int) -> int:
+def take(connection: GateConnection, collector: LeaseCollector, share: RunShare, room: int) -> int:
     """Lease from the open lanes of a run, best first. Return the number of leases."""
     run_id, weight = share.run_id, share.weight
     before = len(collector.leases)
@@ -135,7 +136,7 @@ def take(connection: Connection, collector: LeaseCollector, share: RunShare, roo
         if (opens_at := share.opens_at(host_id, sent_until)) > collector.now:
             connection.execute(SQL.rest, (opens_at, lane_id))
             continue
-        gate = hosts.read_gate(connection, host_id)
+        gate = gates.claim(connection, host_id)
         slots = gates.room(connection, gate, collector.now)
         turn = max(served, gate.turn - 1.0)
         hungry = (host_id, run_id, turn, collector.now - ASKING_S, gate.turn - 1.0, collector.now)
@@ -147,7 +148,7 @@ def take(connection: Connection, collector: LeaseCollector, share: RunShare, roo
             _keep_own_slot(connection, share, host_id, _take_from(connection, collector, run_id, lane, gate))
             limit -= count
             if gate.delay_s > 0.0:
-                gate = hosts.read_gate(connection, host_id)
+                gate = gates.read(connection, host_id)
         if count >= slots or gate.delay_s > 0.0:
             gates.close_lanes(connection, gate, collector.now, is_full=gate.opens_at <= collector.now)
         if limit <= 0:
@@ -156,7 +157,7 @@ def take(connection: Connection, collector: LeaseCollector, share: RunShare, roo
 
 
 def take_ahead(
-    connection: Connection,
+    connection: GateConnection,
     collector: LeaseCollector,
     shares: Sequence[RunShare],
     ahead_s: float,
@@ -172,7 +173,7 @@ def take_ahead(
         until = collector.now + ahead_s
         lanes = rows(connection, SQL.ahead_lanes, (share.run_id, until, limit)) if limit > 0 else []
         for lane_id, host_id, queued, served in lanes:
-            gate = hosts.read_gate(connection, host_id)
+            gate = gates.claim(connection, host_id)
             slots = gates.room_ahead(connection, gate, collector.now, until)
             turn = max(served, gate.turn - 1.0)
             if slots > 0 and row(connection, SQL.queues_at, (host_id,)) != (1,):
@@ -184,7 +185,7 @@ def take_ahead(
                 continue
             lane = (lane_id, count, turn, count / share.weight)
             _take_from(connection, collector, share.run_id, lane, gate)
-            gate = hosts.read_gate(connection, host_id)
+            gate = gates.read(connection, host_id)
             gates.close_lanes(connection, gate, collector.now, is_full=False)
             share.room -= count
             turns.charge({share.run_id: count / share.weight})
@@ -194,7 +195,7 @@ def take_ahead(
 
 
 def _take_from(
-    connection: Connection,
+    connection: GateConnection,
     collector: LeaseCollector,
     run_id: int,
     lane: tuple[int, int, float, float],
@@ -206,7 +207,7 @@ def _take_from(
     connection.execute(SQL.lane_shrank, (len(heads), lane_id))
     connection.execute(SQL.lane_served, (turn + share, lane_id))
     connection.execute(hosts.SQL.set_turn, (turn, gate.host_id))
-    windows = gates.reserve(connection, gate, collector.now, len(heads))
+    windows = gates.reserve(connection, gate, collector.now, len(heads), leases=len(heads))
     _lease_heads(connection, collector, run_id, heads, windows)
     return windows[-1]
 
@@ -249,7 +250,7 @@ def _lease_heads(
     connection.executemany(SQL.add_lease, records)
 
 
-def give_back(connection: Connection, lease: tuple[int, int], now: float) -> None:
+def give_back(connection: GateConnection, lease: tuple[int, int], now: float) -> None:
     """End a lease if it is still the current one (row and token), and queue its
     request again if it is open.
     """
@@ -284,7 +285,7 @@ class RunShare(msgspec.Struct):
 
 
 def share_out(
-    connection: Connection, collector: LeaseCollector, shares: Sequence[RunShare], turns: WeightedTurns
+    connection: GateConnection, collector: LeaseCollector, shares: Sequence[RunShare], turns: WeightedTurns
 ) -> None:
     """Fill the collector: each run up to its share of the worker by weight, then the rest to runs that can
     use it.
@@ -320,7 +321,7 @@ def _in_order(shares: Sequence[RunShare], turns: WeightedTurns) -> list[RunShare
     return sorted(shares, key=lambda share: turns.served(share.run_id))
 
 
-def _lease(connection: Connection, collector: LeaseCollector, share: RunShare, count: int) -> int:
+def _lease(connection: GateConnection, collector: LeaseCollector, share: RunShare, count: int) -> int:
     got = 0
     if count > 0 and share.room > 0:
         got = take(connection, collector, share, min(count, share.room))

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from smartspider.backends.sqlite.database import FILE, connect, translated
+from smartspider.backends.sqlite.file_systems import network_file_system
 from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
 
@@ -19,7 +20,6 @@ VERSION = 4
 OTHERS = 0o077
 """Permissions of group and others."""
 PRIVATE = ("logs", "master.key")
-NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"})
 
 
 def prepare(folder: Path) -> None:
@@ -116,18 +116,8 @@ def exposed_files(folder: Path) -> list[str]:
 
 
 def _refuse_network(folder: Path) -> None:
-    """Raise `StoreUnavailable` on a network file system: SQLite's locks cannot be trusted there."""
-    mounts = Path("/proc/self/mounts")
-    if not mounts.exists():
-        return
-    path = folder.resolve()
-    best, kind = -1, ""
-    for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines():
-        fields = line.split(" ")
-        point = Path(fields[1].replace("\\040", " "))
-        if (path == point or point in path.parents) and len(point.parts) > best:
-            best, kind = len(point.parts), fields[2]
-    if kind in NETWORK_FILE_SYSTEMS:
+    """Raise `StoreUnavailable` on a network file system."""
+    if kind := network_file_system(folder):
         raise StoreUnavailable(
             f"the data folder {folder} is on a network file system ({kind})",
             hint="put it on a local disk with --data; SQLite cannot be shared safely over a network",

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from smartspider.cli.crawl import report
+from smartspider.cli.crawl.fetch_options import print_gates_note
 from smartspider.cli.crawl.kept_files import empty_run_notes, kept_files
 from smartspider.cli.exit_codes import code_of_run
 from smartspider.cli.own_functions import expect_functions
@@ -119,6 +120,7 @@ def _print_notes(task: Task) -> None:
         )
     for caution in find_cautions(task):
         print_message(f"note: {caution.path}: {caution.message}")
+    print_gates_note()
 
 
 async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart: Restart | None) -> int:

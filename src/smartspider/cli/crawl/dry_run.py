@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smartspider.cli.crawl.fetch_options import print_gates_note
 from smartspider.cli.exit_codes import Exit
 from smartspider.cli.own_functions import expect_functions
 from smartspider.cli.tasks.loading import TaskFile
@@ -129,5 +130,6 @@ def dry_run(task: Path, limit: int, settings: tuple[str, ...]) -> tuple[Preview,
     installation_settings = read_settings()
     for override in plan.overrides:
         print_message(f"note: {override}")
+    print_gates_note()
     preview = preview_task(plan, installation_settings, limit=limit, shown_level=printed_log_level())
     return run_loop(preview), task

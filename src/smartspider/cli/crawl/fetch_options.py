@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -10,10 +11,13 @@ from smartspider.cli.terminal.output import print_message
 from smartspider.cli.terminal.streams import printed_log_level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from smartspider.core.pages.page import Page
     from smartspider.core.runs.plan import Plan
+    from smartspider.wiring.preview.command_fetch import FetchUrl
+
+T = TypeVar("T")
 
 HEADERS = click.option(
     *("-H", "--header", "headers"),
@@ -39,11 +43,30 @@ def parse_headers(texts: tuple[str, ...]) -> dict[str, str]:
 
 def fetch_by(plan: Plan, *, obey_robots: bool) -> Page:
     """Fetch the entry of a plan; with -v, each request is printed."""
-    from smartspider.wiring.preview.command_fetch import CommandFetcher
+    return run_fetching(plan, lambda fetch: fetch(plan.entries[0].url), obey_robots=obey_robots)
+
+
+def run_fetching(plan: Plan, work: Callable[[FetchUrl], Coroutine[Any, Any, T]], *, obey_robots: bool) -> T:
+    """Run `work` with a function that fetches URLs by a plan; with -v, each request is printed."""
+    from smartspider.wiring.preview.command_fetch import command_fetcher
     from smartspider.wiring.processes.lifecycle import run_loop
 
-    fetcher = CommandFetcher(plan, obey_robots=obey_robots, report=request_report())
-    return run_loop(fetcher(plan.entries[0].url))
+    async def fetching() -> T:
+        async with command_fetcher(plan, obey_robots=obey_robots, report=request_report()) as fetch:
+            return await work(fetch)
+
+    print_gates_note()
+    return run_loop(fetching())
+
+
+@cache
+def print_gates_note() -> None:
+    """Print a note, once, if this command cannot see other crawls of this machine."""
+    from smartspider.installation.settings import read_settings
+    from smartspider.wiring.opening import gates_note
+
+    if note := gates_note(read_settings()):
+        print_message(f"note: {note}")
 
 
 def request_report() -> Callable[[str], object] | None:

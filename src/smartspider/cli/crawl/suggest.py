@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from smartspider.cli.crawl.fetch_options import HEADERS, IGNORE_ROBOTS, parse_headers, request_report
+from smartspider.cli.crawl.fetch_options import HEADERS, IGNORE_ROBOTS, parse_headers, run_fetching
 from smartspider.cli.terminal.output import print_json, print_message, printed
 from smartspider.core.plurals import count
 
@@ -126,11 +126,8 @@ def candidates_of(
 ) -> tuple[Page, list[Suggestion]]:
     """Return a page, fetched by a plan, and its candidates; with -v, each request is printed."""
     from smartspider.services.preview.suggesting import find_candidates
-    from smartspider.wiring.preview.command_fetch import CommandFetcher
-    from smartspider.wiring.processes.lifecycle import run_loop
 
-    fetch = CommandFetcher(plan, obey_robots=obey_robots, report=request_report())
-    return run_loop(find_candidates(url, fetch, name))
+    return run_fetching(plan, lambda fetch: find_candidates(url, fetch, name), obey_robots=obey_robots)
 
 
 def chosen_of(found: list[Suggestion], choice: int) -> Suggestion:

@@ -114,7 +114,8 @@ def _print_gate(gate: GateView, *, is_over: bool) -> None:
     if gate.held_until is not None:
         _print_fact("held", f"until {gate.held_until}: {gate.hold_reason}")
     for sent in gate.sends:
-        _print_fact("sent", f"{sent.at} to {gate.host}, run {sent.run_id}, delay {sent.delay_s:g} s")
+        who = f"run {sent.run_id}" if sent.run_id else "a crawl in another folder"
+        _print_fact("sent", f"{sent.at} to {gate.host}, {who}, delay {sent.delay_s:g} s")
 
 
 def _source_text(record: RecordView) -> str:

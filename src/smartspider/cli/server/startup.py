@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.crawl.fetch_options import print_gates_note
 from smartspider.cli.terminal.output import print_json_line, print_message
 from smartspider.core.workers.worker import WorkerRange
 
@@ -78,7 +79,8 @@ async def first_token(path: Path) -> str | None:
 
 
 async def warn_missing(path: Path, *, has_keeper: bool = False) -> None:
-    """Print a note for each problem that keeps the workers of a cluster from getting requests.
+    """Print a note for each problem that keeps the workers of a cluster from getting requests, or those of a
+    data folder from sharing the gates of hosts.
 
     With `has_keeper` a keeper is starting, so a missing leader is no problem. An unavailable store prints
     nothing: the process reports it itself.
@@ -89,6 +91,7 @@ async def warn_missing(path: Path, *, has_keeper: bool = False) -> None:
 
     settings = read_settings()
     if not settings.is_cluster:
+        print_gates_note()
         return
     from smartspider.wiring.checks import cluster_problems, frontier_problems
 

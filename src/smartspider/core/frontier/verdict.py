@@ -92,12 +92,21 @@ class RetryLater(msgspec.Struct, frozen=True):
 Verdict = Close | RetryLater
 
 
+class PreviousSend(msgspec.Struct, frozen=True, gc=False):
+    """A request that another crawl of this machine sent to a host, with the delay in force for it."""
+
+    at: float
+    delay_s: float
+
+
 class SentRequest(msgspec.Struct, frozen=True, gc=False):
     """A request sent to a host, at a time of the worker's monotonic clock."""
 
     host: str
     at: float
     delay_s: float
+    previous: PreviousSend | None = None
+    """The request before it, if another crawl of this machine sent that one."""
 
 
 class Settlement(msgspec.Struct, frozen=True):

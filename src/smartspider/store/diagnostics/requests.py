@@ -61,6 +61,7 @@ class SendRecord(msgspec.Struct, frozen=True):
 
     at: float
     run_id: int
+    """Negative for a crawl with another data folder, before a request of that run."""
     delay_s: float
 
 

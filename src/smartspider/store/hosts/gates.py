@@ -21,6 +21,17 @@ MAX_OWN_GATES = 200
 """Hosts that a user may hold or slow down for the user's own runs."""
 
 
+class Elsewhere(msgspec.Struct, frozen=True):
+    """The demands on a gate of other crawls of this machine, with data folders of their own."""
+
+    delay_s: float = 0.0
+    in_flight: int = 0
+    in_domain: int = 0
+    """Requests in flight at all hosts of the registrable domain."""
+    waiting: int = 0
+    """Crawls that have waited for a slot longer than this one."""
+
+
 class GateState(msgspec.Struct, frozen=True):
     """The gate of a host at one moment."""
 
@@ -37,11 +48,14 @@ class GateState(msgspec.Struct, frozen=True):
     domain: str
     per_host: int
     per_domain: int | None
+    host: str = ""
+    hold_reason: str = ""
+    elsewhere: Elsewhere = Elsewhere()
 
     @property
     def delay_s(self) -> float:
         """The delay from start to start in seconds: the largest of all sources."""
-        return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s)
+        return max(self.run_s, self.robots_s, self.adaptive_s, self.operator_s, self.elsewhere.delay_s)
 
     @property
     def set_by(self) -> str:
@@ -51,6 +65,7 @@ class GateState(msgspec.Struct, frozen=True):
             "robots.txt": self.robots_s,
             "adaptive": self.adaptive_s,
             "operator": self.operator_s,
+            "another crawl": self.elsewhere.delay_s,
         }
         return max(voices, key=voices.__getitem__) if self.delay_s > 0.0 else ""
 
@@ -58,6 +73,11 @@ class GateState(msgspec.Struct, frozen=True):
     def is_on_trial(self) -> bool:
         """The circuit has opened and no answer succeeded since: one request at a time."""
         return self.openings > 0
+
+    @property
+    def limit(self) -> int:
+        """The number of requests that may be in flight."""
+        return 1 if self.is_on_trial else self.per_host
 
     @property
     def opens_at(self) -> float:

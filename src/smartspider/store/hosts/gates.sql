@@ -6,7 +6,7 @@ INSERT INTO host (name, domain) VALUES (?, ?) ON CONFLICT DO NOTHING
 
 -- gate: the state of a gate, with the settings of the strictest run registered there
 SELECT h.sent_until, h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.gate_s) FILTER (WHERE r.delay_s <= r.gate_s), max(r.gate_s), 0.0),
-       h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain)
+       h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain), h.name, h.hold_reason
 FROM host h
 LEFT JOIN lane l ON l.host_id = h.id
 LEFT JOIN run r ON r.id = l.run_id AND r.state IN ('running', 'stopping', 'paused')
@@ -17,6 +17,10 @@ SELECT count(*) FROM lease WHERE host_id = ?
 
 -- in_flight_domain: leases of all hosts of a registrable domain
 SELECT count(*) FROM lease JOIN host ON host.id = lease.host_id WHERE host.domain = ?
+
+-- has_queued: whether a running run has requests queued for a host
+SELECT 1 FROM lane JOIN run ON run.id = lane.run_id
+WHERE lane.host_id = ? AND lane.queued > 0 AND run.state = 'running' LIMIT 1
 
 -- reserve: set the end of the last slot
 UPDATE host SET sent_until = max(sent_until, ?) WHERE id = ?

@@ -193,7 +193,7 @@ DELETE FROM left_out_count WHERE run_id = ?
 DELETE FROM visit WHERE run_id = ?
 
 -- delete_sends: delete send times
-DELETE FROM send WHERE run_id = ?
+DELETE FROM send WHERE run_id IN (?1, -CAST(?1 AS bigint))
 
 -- delete_counts: delete the counts of steps
 DELETE FROM step_count WHERE run_id = ?

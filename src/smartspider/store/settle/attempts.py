@@ -71,7 +71,9 @@ class FailedAttempts:
 def record_sends(
     connection: Connection, run_id: int, settlements: Sequence[Settlement], clock_shift: float
 ) -> None:
-    """Store every send of the settlements, each once. `clock_shift` converts their times to store time."""
+    """Store every send of the settlements, each once, and those of other crawls of this machine just before
+    them, as sends of the run's negative id. `clock_shift` converts their times to store time.
+    """
     sends = [(settlement, send) for settlement in settlements for send in settlement.sends]
     if not sends:
         return
@@ -82,5 +84,10 @@ def record_sends(
             *(run_id, send.delay_s),
         )
         for settlement, send in sends
+    ]
+    records += [
+        (host_ids[send.host], send.previous.at - clock_shift, 0, -run_id, send.previous.delay_s)
+        for _, send in sends
+        if send.previous is not None
     ]
     connection.executemany(SQL.add_send, sorted(records))

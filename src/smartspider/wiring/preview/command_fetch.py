@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from smartspider.core.errors import (
@@ -14,19 +17,18 @@ from smartspider.core.errors import (
     TlsFailed,
 )
 from smartspider.core.pages.page import Page
-from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.origins import OriginTrust
-from smartspider.core.requests.politeness import PolitenessPolicy
 from smartspider.core.runs.plan import Plan
-from smartspider.engine.runtime import SystemClock
-from smartspider.installation.secrets import SettingSecrets
+from smartspider.engine.permits import GatePermit
 from smartspider.installation.settings import read_settings
-from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import apply_overrides, parse_task
+from smartspider.wiring.opening import open_folder
 from smartspider.wiring.preview.fetch_page import FetchContext, check_url, fetch_with
+from smartspider.wiring.preview.shared_gates import PreviewGate
+
+FetchUrl = Callable[[str], Coroutine[Any, Any, Page]]
 
 HINTS: tuple[tuple[type[FetchFailed], str], ...] = (
     (NameNotResolved, "check the host name; is this machine online?"),
@@ -41,47 +43,6 @@ _FETCH_KEYS = ("fetch", "politeness")
 """The sections of a task that decide how a page is fetched."""
 
 
-class SpacedPermit:
-    """A permit without a store: requests of one command to a host are one default delay apart."""
-
-    def __init__(self, clock: Clock, last_sent: dict[str, float], host: str) -> None:
-        self._clock = clock
-        self._last_sent = last_sent
-        self._host = host
-
-    async def approach(self) -> None:
-        """Return at once: the delay is short, so a connection may be opened now."""
-
-    async def enter(self) -> None:
-        """Wait until a delay has passed since the last request to the host."""
-        last = self._last_sent.get(self._host)
-        if last is not None:
-            await self._clock.sleep(max(0.0, last + PolitenessPolicy().delay_s - self._clock.monotonic()))
-
-    def sent(self) -> None:
-        """Start the delay."""
-        self._last_sent[self._host] = self._clock.monotonic()
-
-    def another(self, host: str) -> SpacedPermit:
-        """Return a permit for another request."""
-        return SpacedPermit(self._clock, self._last_sent, host)
-
-
-class CommandRobotsCache:
-    """The robots.txt answers of one command."""
-
-    def __init__(self) -> None:
-        self._answers: dict[str, RobotsAnswer] = {}
-
-    async def get_robots(self, origin: str) -> RobotsAnswer | None:
-        """Return the answer of an origin."""
-        return self._answers.get(origin)
-
-    async def put_robots(self, answer: RobotsAnswer, *, host: str, crawl_delay_s: float | None) -> None:  # noqa: ARG002 - part of the interface
-        """Keep an answer; the default delay applies."""
-        self._answers[answer.origin] = answer
-
-
 def command_plan(url: str, headers: Mapping[str, str] = {}, settings: Sequence[str] = ()) -> Plan:
     """Return the plan by which a command fetches a URL: with headers, and with those overrides
     (`a.b=JSON`) that concern fetching. Raise `RequestInvalid` or `TaskInvalid`.
@@ -93,36 +54,38 @@ def command_plan(url: str, headers: Mapping[str, str] = {}, settings: Sequence[s
     return compile_task(parse_task(apply_overrides(document, about_fetching)))
 
 
-class CommandFetcher:
-    """Fetches pages for one command, which was given the entry of a plan: its private address is allowed, and
-    credentials go to its origin only.
+@asynccontextmanager
+async def command_fetcher(
+    plan: Plan, *, obey_robots: bool = True, report: Callable[[str], object] | None = None
+) -> AsyncIterator[FetchUrl]:
+    """Return a function that fetches URLs for one command, which was given the entry of a plan: its private
+    address is allowed, and credentials go to its origin only. Requests pass the gates of all crawls of this
+    machine, and robots.txt is read once; nothing is stored.
+
+    The function raises `FetchFailed` with a hint.
     """
-
-    def __init__(
-        self, plan: Plan, *, obey_robots: bool = True, report: Callable[[str], object] | None = None
-    ) -> None:
-        self._plan = plan
-        self._entries = tuple(entry.url for entry in plan.entries)
-        self._settings = read_settings()
-        self._clock = SystemClock()
-        self._last_sent: dict[str, float] = {}
-        self._robots = CommandRobotsCache() if obey_robots and plan.politeness.obey_robots else None
-        self._report = report
-
-    async def __call__(self, url: str) -> Page:
-        """Fetch a URL; raise `FetchFailed` with a hint."""
+    settings, entries = read_settings(), tuple(entry.url for entry in plan.entries)
+    with (
+        tempfile.TemporaryDirectory(prefix="smartspider-fetch-") as path,
+        open_folder(Path(path), settings=settings) as folder,
+    ):
+        gate = PreviewGate(folder.permits)
         context = FetchContext(
-            self._settings,
-            AddressPolicy.parse(self._settings.allow_private, self._entries),
-            self._clock,
-            lambda host: SpacedPermit(self._clock, self._last_sent, host),
-            self._robots,
-            await read_secrets(SettingSecrets(self._settings), self._plan),
-            trust=OriginTrust(self._entries, named=self._plan.fetch.send_secrets_to),
-            report=self._report,
+            settings,
+            folder.policy_for(plan),
+            folder.clock,
+            lambda host: GatePermit(gate, folder.clock, host, None, others=folder.other_crawls),
+            folder.store if obey_robots and plan.politeness.obey_robots else None,
+            await read_secrets(folder.secrets, plan),
+            trust=OriginTrust(entries, named=plan.fetch.send_secrets_to),
+            report=report,
         )
-        try:
-            return await fetch_with(context, url, self._plan.fetch.of_page(self._plan.entries[0].page))
-        except FetchFailed as error:
-            error.hint = error.hint or next(hint for kind, hint in HINTS if isinstance(error, kind))
-            raise
+
+        async def fetch(url: str) -> Page:
+            try:
+                return await fetch_with(context, url, plan.fetch.of_page(plan.entries[0].page))
+            except FetchFailed as error:
+                error.hint = error.hint or next(hint for kind, hint in HINTS if isinstance(error, kind))
+                raise
+
+        yield fetch

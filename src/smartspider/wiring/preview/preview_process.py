@@ -127,12 +127,12 @@ async def _suggest(request: PreviewRequest, installation: Installation) -> Sugge
 
 async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext:
     """Return the context of a fetch through the gates that all runs share."""
-    gate = PreviewGate(installation.permits)
+    gate, others = PreviewGate(installation.permits), installation.other_crawls
     return FetchContext(
         installation.settings,
         installation.policy,
         installation.clock,
-        lambda host: GatePermit(gate, installation.clock, host, None),
+        lambda host: GatePermit(gate, installation.clock, host, None, others=others),
         installation.store,
         await read_secrets(installation.secrets, plan),
     )
@@ -147,7 +147,7 @@ async def _preview_task(request: PreviewRequest, installation: Installation) -> 
         installation.settings,
         limit=request.pages,
         is_server=True,
-        gated=lambda own: share_gates(own, installation.permits),
+        gated=lambda own: share_gates(own, installation),
     )
 
 

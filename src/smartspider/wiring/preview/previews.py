@@ -125,7 +125,7 @@ def _environment(settings: Settings) -> dict[str, str]:
     """Return the settings that a preview needs: no secret but the address of a cluster and the secrets that
     tasks may use.
     """
-    names = ["allow_private", "contact", "proxy"]
+    names = ["allow_private", "contact", "proxy", "gates_folder"]
     names += ["store_url", "frontier_url"] if settings.is_cluster else []
     variables = {f"{VARIABLE}{name}": value for name, value in settings.variables.items()}
     return {f"{PREFIX}{name.upper()}": getattr(settings, name) for name in names} | variables

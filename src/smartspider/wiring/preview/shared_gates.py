@@ -28,10 +28,10 @@ class PreviewGate:
         return await self._permits.reserve(host, PolitenessPolicy().delay_s)
 
 
-def share_gates(folder: Installation, permits: Permits) -> Installation:
-    """Return the folder with a frontier whose requests pass the gates of `permits` as well."""
-    frontier = cast("Frontier", SharedGates(folder.frontier, permits))
-    return msgspec.structs.replace(folder, frontier=frontier)
+def share_gates(folder: Installation, installation: Installation) -> Installation:
+    """Return the folder with a frontier whose requests pass the gates of an installation as well."""
+    frontier = cast("Frontier", SharedGates(folder.frontier, installation.permits))
+    return msgspec.structs.replace(folder, frontier=frontier, other_crawls=installation.other_crawls)
 
 
 class SharedGates:

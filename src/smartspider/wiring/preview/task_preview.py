@@ -75,7 +75,7 @@ async def preview_task(
     recorder = PreviewRecorder(limit)
     with (
         tempfile.TemporaryDirectory(prefix="smartspider-preview-") as path,
-        open_folder(Path(path), settings=settings) as folder,
+        open_folder(Path(path), settings=settings, shares_gates=not is_server) as folder,
     ):
         run = await folder.store.create_run(plan)
         await folder.store.set_state(run.id, "running")

@@ -8,7 +8,7 @@ INSERT INTO host (name, domain) SELECT * FROM unnest(?::text[], ?::text[]) ON CO
 -- last slot, so this is the last request that was sent or leased, whose lease lasts a minute.
 SELECT greatest(coalesce((SELECT max(at) FROM send WHERE host_id = h.id), 0),
                 coalesce((SELECT max(deadline_at) - 60 FROM lease WHERE host_id = h.id), 0)), h.turn, h.held_until, h.robots_s, h.adaptive_s, h.operator_s, coalesce(max(r.gate_s) FILTER (WHERE r.delay_s <= r.gate_s), max(r.gate_s), 0),
-       h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain)
+       h.openings, h.domain, coalesce(min(r.per_host), 1), min(r.per_domain), h.name, h.hold_reason
 FROM host h
 LEFT JOIN lane l ON l.host_id = h.id
 LEFT JOIN run r ON r.id = l.run_id AND r.state IN ('running', 'stopping', 'paused')

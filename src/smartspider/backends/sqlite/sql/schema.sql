@@ -324,7 +324,7 @@ CREATE TABLE send (                                     -- send times of request
     host_id INTEGER NOT NULL,
     at      REAL NOT NULL,
     token   INTEGER NOT NULL,                           -- token of its lease
-    run_id  INTEGER NOT NULL,
+    run_id  INTEGER NOT NULL,                           -- negative: a crawl with another folder, just before that run
     delay_s REAL NOT NULL
 );
 CREATE UNIQUE INDEX send_host ON send (host_id, at, token);

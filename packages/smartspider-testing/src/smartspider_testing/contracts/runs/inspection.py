@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from smartspider.core.frontier.verdict import SentRequest
+from smartspider.core.frontier.verdict import PreviousSend, SentRequest
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.contracts.actions import (
@@ -106,6 +106,29 @@ class RunInspectionContract(BackendContract):
         assert (receipt.host, receipt.requests, receipt.violations, receipt.refusals) == (HOST, 3, 1, 0)
         assert receipt.smallest_gap_s == pytest.approx(0.4)
         assert receipt.asked_delay_s == 1.0
+
+    async def test_a_receipt_counts_from_what_another_crawl_sent_before(self, backend: Backend) -> None:
+        """A crawl of the same machine with a store of its own; its requests are not this run's."""
+        run = await begin(backend, *urls(3), delay_s=1.0)
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        start = backend.clock.monotonic()
+        for at, before in ((0.0, None), (3.0, 2.9), (5.0, 3.5)):
+            previous = None if before is None else PreviousSend(start + before, 1.0)
+            lease = await take_one(backend, worker, run)
+            page = done(lease, sends=(SentRequest(HOST, start + at, 1.0, previous),))
+            await settle(backend, page)
+            await settle(backend, page)
+            await backend.clock.advance(1.1)
+        (receipt,) = await backend.store.receipt(run.id)
+        assert (receipt.requests, receipt.violations) == (3, 1)
+        assert receipt.smallest_gap_s == pytest.approx(0.1)
+        again = await begin(backend, *urls(3), delay_s=1.0)
+        await backend.store.set_state(run.id, "cancelled")
+        await backend.store.delete_run(run.id)
+        lease = await take_one(backend, worker, again)
+        await settle(backend, done(lease, sends=(SentRequest(HOST, start + 3.6, 1.0),)))
+        (receipt,) = await backend.store.receipt(again.id)
+        assert receipt.smallest_gap_s is None
 
     async def test_the_rate_of_a_receipt_is_that_of_the_requests_it_counts(self, backend: Backend) -> None:
         """robots.txt is a request too: it begins the time in which the requests were sent."""
