@@ -203,10 +203,10 @@ def test_a_list_with_next_links_ends_at_an_empty_page_when_the_task_says_so(work
         return cards(*found, extra=f'<a class="next" href="/l?page={number}">next</a>')
 
     pages = {1: chained(2, "1"), 2: chained(3), 3: chained(4, "3"), 4: cards()}
-    for empty, paths in ((True, 2), (False, 4)):
+    for empty, paths, code in ((True, 2, 0), (False, 4, 7)):
         pagination = {"type": "next_link", "selector": "a.next", "stop_when": {"empty": empty}}
         with written_site(workshop.folder, routes=numbered(pages)) as site:
-            crawl(workshop, list_task(site.url("/l"), pagination=pagination))
+            crawl(workshop, list_task(site.url("/l"), pagination=pagination), code)
             assert len(site.paths()) == paths
 
 
@@ -563,7 +563,10 @@ def test_robots_words_in_a_page_are_for_tasks_that_obey(workshop: Workshop) -> N
     for robots, paths in (("obey", ["/"]), ("ignore", ["/", "/a"])):
         with written_site(workshop.folder, routes=routes) as site:
             task = list_task(
-                site.url("/"), follow=[{"selector": "a.child"}], politeness={"robots": robots, "delay_s": 0}
+                site.url("/"),
+                follow=[{"selector": "a.child"}],
+                politeness={"robots": robots, "delay_s": 0},
+                selectors={"fields": {"title": "h1"}},
             )
             crawl(workshop, task)
             assert [path for path in site.paths() if path != "/robots.txt"] == paths
@@ -580,7 +583,8 @@ def test_priorities_and_depth_of_follow_hold(workshop: Workshop) -> None:
             {"selector": "a.l", "priority": -1},
             {"selector": "a.h", "priority": 9, "max_depth": 1},
         ]
-        crawl(workshop, list_task(site.url("/"), follow=follow, concurrency=1))
+        fields = {"fields": {"title": "h1"}}
+        crawl(workshop, list_task(site.url("/"), follow=follow, concurrency=1, selectors=fields))
         assert site.paths() == ["/", "/high", "/low", "/last"]
 
 

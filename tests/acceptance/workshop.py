@@ -27,7 +27,15 @@ SUMMARY_KEYS = [
     *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
     *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
     *("missing_entries", "missing_entry_count", "empty_fields", "lost_next_pages"),
-    *("lost_next_page_count", "missing_files", "missing_file_count", "files"),
+    *(
+        "lost_next_page_count",
+        "lost_count",
+        "unmatched",
+        "gaps",
+        "missing_files",
+        "missing_file_count",
+        "files",
+    ),
 ]
 """The keys that `--json` prints after a crawl."""
 

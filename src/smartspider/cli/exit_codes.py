@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from smartspider.core import errors
-
-if TYPE_CHECKING:
-    from smartspider.core.runs.run import Run
 
 
 class Exit(IntEnum):
@@ -47,15 +43,10 @@ def code_of_error(error: errors.SmartSpiderError) -> Exit:
     return next(code for kind, code in ERRORS if isinstance(error, kind))
 
 
-def code_of_run(run: Run) -> Exit:
-    """Return the exit code of a command that worked on a run."""
-    return code_of_state(run.state, run.reason, run.counters.failed)
-
-
-def code_of_state(state: str, reason: str, failed: int) -> Exit:
-    """Return the exit code for a run's state, reason and number of failed requests."""
+def code_of_state(state: str, reason: str, *, is_whole: bool) -> Exit:
+    """Return the exit code for a run's state and reason; `is_whole`: nothing failed and nothing was lost."""
     if state == "completed":
-        return Exit.PARTLY_FAILED if failed else Exit.OK
+        return Exit.OK if is_whole else Exit.PARTLY_FAILED
     if state == "failed" or reason.startswith("guard:"):
         return Exit.FAILED
     return Exit.INTERRUPTED

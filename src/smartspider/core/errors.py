@@ -29,6 +29,8 @@ SmartSpiderError
     ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
     ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable, SecretsWithheld
+    ├── EmptyAnswer        the answer has no content, though the task reads it
+    ├── SignedOut          the site redirected to a login form
     ├── NotReadable        the page cannot be parsed as the task expects
     ├── PatternTimeout     a regular expression of the task takes too long
     └── Unreadable         reading the page takes more time or memory than a worker has
@@ -339,6 +341,18 @@ class NotReadable(FetchFailed):
     """The page cannot be parsed as the task expects, such as binary data served as HTML."""
 
     code = "not_readable"
+
+
+class EmptyAnswer(FetchFailed):
+    """The answer has no content, though the task reads it."""
+
+    code = "empty_answer"
+
+
+class SignedOut(FetchFailed):
+    """The site redirected to a login form."""
+
+    code = "signed_out"
 
 
 class PatternTimeout(FetchFailed):

@@ -14,6 +14,7 @@ from smartspider.core.datetimes import parse_iso_datetime
 from smartspider.core.errors import NotReadable, TooManyRedirects, Unreadable
 from smartspider.core.events import FieldsDropped, ItemsRejected, LinksDropped, ValuesCleaned
 from smartspider.core.frontier.verdict import Close, ClosedState, Validators
+from smartspider.core.pages.expectations import Expectations, is_last
 from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Item
 from smartspider.core.pages.files import FILE_PAGE, FileOutcome, FilePlan
 from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
@@ -58,6 +59,7 @@ class AnswerReader:
         self._bus = bus
         self._files = files
         self._trust = OriginTrust((), named=plan.fetch.send_secrets_to)
+        self._expected = {name: Expectations(page) for name, page in plan.pages.items()}
 
     def read(self, page: Page, request: Request) -> Reading:
         """Return the items and children of a page."""
@@ -71,7 +73,11 @@ class AnswerReader:
         if plan is not None and plan.file is not None:
             return Reading(page, self._store_file(page, plan.file, landed))
         sent = as_sent(page, request)
-        extraction = self._extractor.extract(page, sent)
+        expected = self._expected.get(request.page)
+        if expected is None or expected.check_content(page, request):
+            extraction = self._extractor.extract(page, sent)
+        else:
+            extraction = Extraction([], [], page.url)
         if self._pipeline is not None:
             activity.enter(activity.STEPS)
             extraction = self._pipeline.process(extraction, page)
@@ -80,6 +86,8 @@ class AnswerReader:
         self._publish_losses(extraction, request)
         activity.enter(activity.LINKS)
         found = self._find_children(page, sent, extraction)
+        if expected is not None:
+            expected.check_signed_in(page, request, extraction, found.children)
         keys_of = self._plan.items.keys_of
         close = Close(
             "done" if landed is None else "redirect",
@@ -96,7 +104,10 @@ class AnswerReader:
             landed=landed,
             left_out=list(found.left_out.values()),
             links_dropped=max(extraction.links_dropped - LINKS_OVERFLOW, 0),
+            brought=None if expected is None else expected.brought(extraction),
         )
+        if expected is not None and expected.lacks_items(request, extraction):
+            return _without_items(Reading(page, close, found), expected, extraction)
         return Reading(page, close, found)
 
     def _store_file(self, page: Page, plan: FilePlan, landed: Request | None) -> Close:
@@ -175,6 +186,20 @@ class AnswerReader:
             is_entry=request.is_entry,
             extras=extras,
         )
+
+
+def _without_items(reading: Reading, expected: Expectations, extraction: Extraction) -> Reading:
+    """Return the reading of a page of a list without items: it is fetched again first. A page that a link
+    promised, and that leads nowhere, is lost; in the middle of a list it is stored, and marked.
+    """
+    assert reading.close is not None  # noqa: S101 - the page was read
+    close, reason = reading.close, "no items on a next page"
+    if expected.is_promised and is_last(extraction) and not expected.ends_empty:
+        lost = Close("dead", f"{reason}, tried twice", close.status, lost="no_items")
+        return msgspec.structs.replace(reading, close=lost, children=None, doubt=reason)
+    if not expected.ends_empty:
+        close = msgspec.structs.replace(close, reason=f"{reason}, tried twice", lost="no_items")
+    return msgspec.structs.replace(reading, close=close, doubt=reason)
 
 
 _encode = msgspec.json.Encoder().encode

@@ -8,7 +8,15 @@ import msgspec
 
 from smartspider.core import errors
 from smartspider.core.frontier.lease import Lease
-from smartspider.core.frontier.verdict import Close, ClosedState, HostNews, News, RetryLater, Verdict
+from smartspider.core.frontier.verdict import (
+    Close,
+    ClosedState,
+    HostNews,
+    LostCode,
+    News,
+    RetryLater,
+    Verdict,
+)
 from smartspider.core.pages.page import Page, retry_after_s
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
 from smartspider.core.requests.refusal import RefusalCode
@@ -29,6 +37,8 @@ class Reading(msgspec.Struct, frozen=True):
     """The verdict if the status is accepted; None if the status alone decides."""
     children: ChildRequests | None = None
     """The links to remember once the page is stored."""
+    doubt: str = ""
+    """Why to look again once before `close` applies."""
 
 
 class Reaction(NamedTuple):
@@ -41,6 +51,7 @@ class Reaction(NamedTuple):
     hold_s: float | None = None
     code: RefusalCode = "other"
     """Why a request is skipped."""
+    lost: LostCode = ""
 
 
 REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
@@ -59,6 +70,8 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.SecretsWithheld: Reaction("dead"),
     errors.PrivateAddress: Reaction("skipped", code="private_address"),
     errors.RobotsDisallowed: Reaction("skipped", code="robots"),
+    errors.EmptyAnswer: Reaction(None),
+    errors.SignedOut: Reaction("dead", lost="signed_out"),
     errors.NotReadable: Reaction("broken"),
     errors.PatternTimeout: Reaction("broken"),
     errors.Unreadable: Reaction("broken"),
@@ -81,6 +94,8 @@ def judge(
     if isinstance(outcome, errors.FetchFailed):
         return _judge_failure(lease, outcome, policy, chance)
     status = outcome.page.status
+    if outcome.doubt and lease.attempts == 0 and not policy.is_exhausted(1):
+        return Judgement(_retry(lease, outcome.doubt, policy, chance, hold_s=None, status=status))
     if outcome.close is not None and not (200 <= status < 300 and status in policy.on_status):
         return Judgement(outcome.close)
     return _judge_status(lease, outcome.page, policy, chance)
@@ -110,7 +125,7 @@ def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy,
     if reaction.blames_host or reaction.slows_down or reaction.hold_s is not None:
         news = HostNews(reaction.blames_host, reaction.slows_down, reaction.hold_s, reason)
     if reaction.ends is not None:
-        return _judgement(Close(reaction.ends, reason, code=reaction.code), news)
+        return _judgement(Close(reaction.ends, reason, code=reaction.code, lost=reaction.lost), news)
     return _judgement(_retry(lease, reason, policy, chance, hold_s=reaction.hold_s, status=None), news)
 
 

@@ -66,6 +66,8 @@ class Ledger(Protocol):
     19. A run knows the fields of its items that have no value in any stored row.
     20. Cookies of a settlement are stored in its settle, whatever its verdict, as the next version of the
        cookies of its run.
+    21. A run knows how many pages of each type brought items and values, and which requests brought something
+       else than they were followed for.
     """
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:

@@ -23,10 +23,13 @@ def request_of(  # noqa: PLR0917 - the columns of a row, in the order of the sta
     is_entry: int,
     extras: bytes | None,
     parent: str | None,
+    is_next_page: int,
 ) -> Request:
     """Return a request from its row; `parent` is the URL of the page it was found on."""
     details = _extras.decode(extras) if extras else NO_EXTRAS
-    return Request(url, fingerprint, page, priority, depth, bool(is_entry), details, parent)
+    return Request(
+        url, fingerprint, page, priority, depth, bool(is_entry), details, parent, bool(is_next_page)
+    )
 
 
 SQL = statements.load("requests.sql", __package__)

@@ -8,5 +8,6 @@ SELECT id, total FROM run WHERE id = ?
 SELECT 'file'
 
 -- open_request: an open row as a lease needs it
-SELECT u.attempts, u.returns, u.visit, u.url, u.fingerprint, u.page, u.priority, u.depth, u.is_entry, u.extras, p.url
+SELECT u.attempts, u.returns, u.visit, u.url, u.fingerprint, u.page, u.priority, u.depth, u.is_entry, u.extras, p.url,
+    u.is_next_page
 FROM url u LEFT JOIN url p ON p.id = u.parent_id WHERE u.id = ? AND u.state = 'open'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from smartspider.core.frontier.verdict import LostCode
 from smartspider.core.requests.refusal import RefusalCode
 
 
@@ -45,8 +46,34 @@ class LeftOutLinkView(msgspec.Struct, frozen=True):
 
 
 class LostPage(msgspec.Struct, frozen=True):
-    """A next page that failed or does not exist."""
+    """A next page that failed or does not exist, or a request that did not bring what it was followed for."""
 
     url: str
     state: str
     reason: str
+    code: LostCode
+    """The thing that came instead: a login form (`signed_out`), a page fetched for something else
+    (`known_page`), no items (`no_items`). Empty for next pages that failed or do not exist.
+    """
+
+
+class UnmatchedPages(msgspec.Struct, frozen=True):
+    """A page type whose rules for items found nothing on any page."""
+
+    page: str
+    pages: int
+    example: str
+    """The URL of the first of them."""
+
+
+class CoverageGap(msgspec.Struct, frozen=True):
+    """Pages that brought less than others of their type."""
+
+    page: str
+    field: str | None
+    """The field without a value; null: the pages have no item."""
+    count: int
+    of: int
+    """Pages of the type; for a field, those with items."""
+    example: str
+    """The URL of the first of them."""

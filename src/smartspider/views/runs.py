@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.runs.run import Counters, RunState
-from smartspider.views.left_out import LeftOutView, LostPage
+from smartspider.views.left_out import CoverageGap, LeftOutView, LostPage, UnmatchedPages
 from smartspider.views.preview import StepView
 from smartspider.views.problem import Wrong
 
@@ -110,10 +110,16 @@ class StatusView(RunView, frozen=True):
     empty_fields: list[str]
     """Fields without a value in any row."""
     lost_next_pages: list[LostPage]
-    """The first next pages that failed or do not exist, once the run has ended: what follows them was not
-    reached.
+    """The first next pages that failed or do not exist, and requests that did not bring what they were
+    followed for, once the run has ended: what follows them was not reached.
     """
     lost_next_page_count: int
+    lost_count: int
+    """Number of lost pages that brought something else than they were followed for."""
+    unmatched: list[UnmatchedPages]
+    """Page types whose rules found nothing on any page, once the run has ended."""
+    gaps: list[CoverageGap]
+    """Pages that brought less than others of their type, once the run has ended; up to ten."""
     missing_files: list[str]
     """The first files that do not exist (404 or 410), once the run has ended."""
     missing_file_count: int

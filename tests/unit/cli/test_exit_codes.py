@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from smartspider.cli import commands
-from smartspider.cli.exit_codes import ERRORS, Exit, code_of_error, code_of_findings, code_of_run
+from smartspider.cli.exit_codes import ERRORS, Exit, code_of_error, code_of_findings, code_of_state
 from smartspider.cli.main import main
 from smartspider.core import errors
-from smartspider.core.runs.run import Counters, Run, RunState
+from smartspider.core.runs.run import RunState
 
 
 def test_the_codes_are_those_of_the_contract() -> None:
@@ -44,31 +44,26 @@ def test_a_look_around_fails_when_something_is_wrong() -> None:
     assert (code_of_findings(is_ok=True), code_of_findings(is_ok=False)) == (0, 6)
 
 
-def run_in(state: RunState, reason: str = "", **counters: int) -> Run:
-    return Run(7, "task", b"{}", "hash", state, reason, Counters(**counters), 0, 0.0)
-
-
 @pytest.mark.parametrize(
-    ("run", "code"),
+    ("state", "reason", "is_whole", "code"),
     [
-        (run_in("completed"), 0),
-        (run_in("completed", "limit: max_pages 5 reached", done=5), 0),
-        (run_in("completed", missing=3, skipped=2), 0),
-        (run_in("completed", dead=1), 7),
-        (run_in("completed", broken=1), 7),
-        (run_in("failed", "no entry URL could be fetched"), 6),
-        (run_in("failed", dead=1), 6),
-        (run_in("paused", "guard: 5 failures in a row"), 6),
-        (run_in("paused", "interrupted"), 130),
-        (run_in("paused", "interrupted", dead=1), 130),
-        (run_in("stopped"), 130),
-        (run_in("cancelled"), 130),
-        (run_in("running"), 130),
+        ("completed", "", True, 0),
+        ("completed", "limit: max_pages 5 reached", True, 0),
+        ("completed", "", False, 7),
+        ("failed", "no entry URL could be fetched", True, 6),
+        ("failed", "", False, 6),
+        ("paused", "guard: 5 failures in a row", False, 6),
+        ("paused", "interrupted", True, 130),
+        ("paused", "interrupted", False, 130),
+        ("stopped", "", True, 130),
+        ("cancelled", "", True, 130),
+        ("running", "", True, 130),
     ],
-    ids=lambda value: f"{value.state} {value.reason}" if isinstance(value, Run) else str(value),
 )
-def test_the_exit_code_says_how_the_run_ended(run: Run, code: int) -> None:
-    assert code_of_run(run) == code
+def test_the_exit_code_says_how_the_run_ended(
+    state: RunState, reason: str, *, is_whole: bool, code: int
+) -> None:
+    assert code_of_state(state, reason, is_whole=is_whole) == code
 
 
 def test_a_command_that_foreign_code_ends_is_no_success(

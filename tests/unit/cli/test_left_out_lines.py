@@ -73,7 +73,10 @@ def test_missing_entries_are_named_and_the_rest_counted() -> None:
 
 
 def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
-    pages = [LostPage("http://h/2", "dead", "http 500"), LostPage("http://h/9", "missing", "http 404")]
+    pages = [
+        LostPage("http://h/2", "dead", "http 500", ""),
+        LostPage("http://h/9", "missing", "http 404", ""),
+    ]
     summary = msgspec.convert(
         {
             **dict.fromkeys(("run_id", "state", "reason"), ""),
@@ -84,6 +87,9 @@ def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
             "files": 0,
             "lost_next_pages": msgspec.to_builtins(pages),
             "lost_next_page_count": 4,
+            "lost_count": 0,
+            "unmatched": [],
+            "gaps": [],
             "missing_files": ["http://h/a.png"],
             "missing_file_count": 2,
         },
@@ -94,6 +100,6 @@ def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
     assert "http 500" in failed
     assert "not reached" in failed
     assert "http://h/9" in missing
-    assert "2 next pages" in more_pages
+    assert "2 pages" in more_pages
     assert "http://h/a.png" in file
     assert "1 missing file" in more_files

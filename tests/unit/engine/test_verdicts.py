@@ -22,6 +22,7 @@ from smartspider.engine.retry_or_close import REACTIONS, ROBOTS_HOLD_S, Judgemen
 NOW = 1_700_000_000.0
 POLICY = RetryPolicy(max_attempts=4, backoff_s=1.0, max_backoff_s=300.0)
 RETRIED = [
+    errors.EmptyAnswer,
     *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut),
     *(errors.ProxyFailed, errors.RobotsUnavailable, errors.BadResponse),
 ]
@@ -34,6 +35,7 @@ ENDING = {
     errors.SecretsWithheld: "dead",
     errors.PrivateAddress: "skipped",
     errors.RobotsDisallowed: "skipped",
+    errors.SignedOut: "dead",
     errors.NotReadable: "broken",
     errors.PatternTimeout: "broken",
     errors.Unreadable: "broken",
@@ -94,7 +96,7 @@ def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type
         assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, RetryLater)
     verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
     assert verdict == Close("dead", f"{kind.code}: x (4 attempts)")
-    assert (news == ()) is (kind in {errors.ProxyFailed, errors.BadResponse})
+    assert (news == ()) is (kind in {errors.ProxyFailed, errors.BadResponse, errors.EmptyAnswer})
 
 
 def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:

@@ -17,7 +17,7 @@ from smartspider.services.runs.choose_run import Summary, choose_run, summarize
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.audit import AuditFilter
 from smartspider.store.diagnostics.left_out import LeftOutReport
-from smartspider.views.left_out import LostPage
+from smartspider.views.left_out import CoverageGap, LostPage, UnmatchedPages
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
@@ -137,20 +137,34 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
     report = LeftOutReport(missing_entries=["http://u:p@h/gone"], missing_entry_count=4, empty_fields=["sku"])
     report = msgspec.structs.replace(
         report,
-        lost_next_pages=[LostPage("http://u:p@h/2", "dead", "http 500")],
+        lost_next_pages=[LostPage("http://u:p@h/2", "dead", "http 500", "")],
         lost_next_page_count=1,
+        lost_count=1,
+        unmatched=[UnmatchedPages("default", 3, "http://u:p@h/")],
+        gaps=[CoverageGap("item", "price", 2, 9, "http://u:p@h/7")],
         missing_files=["http://h/a.png"],
         missing_file_count=1,
     )
     summary = summarize(run, 1.23456, ["rows.jsonl"], report)
-    lost = ([LostPage("http://[redacted]@h/2", "dead", "http 500")], 1, ["http://h/a.png"], 1)
+    lost = ([LostPage("http://[redacted]@h/2", "dead", "http 500", "")], 1, 1)
+    unmatched = [UnmatchedPages("default", 3, "http://[redacted]@h/")]
+    gaps = [CoverageGap("item", "price", 2, 9, "http://[redacted]@h/7")]
+    rest = (*lost, unmatched, gaps, ["http://h/a.png"], 1)
     head = ("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
-    assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"], *lost, 1)
+    assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"], *rest, 1)
     parts = (summary.pages, summary.redirects, summary.missing, summary.failed, summary.open)
     assert summary.seen == sum(parts) + summary.left_out_count
     assert list(msgspec.json.decode(msgspec.json.encode(summary))) == [
         *("run_id", "state", "reason", "pages", "items", "failed", "missing", "duplicates", "rejected"),
         *("duration_s", "outputs", "seen", "redirects", "open", "left_out_count", "left_out"),
         *("missing_entries", "missing_entry_count", "empty_fields", "lost_next_pages"),
-        *("lost_next_page_count", "missing_files", "missing_file_count", "files"),
+        *(
+            "lost_next_page_count",
+            "lost_count",
+            "unmatched",
+            "gaps",
+            "missing_files",
+            "missing_file_count",
+            "files",
+        ),
     ]

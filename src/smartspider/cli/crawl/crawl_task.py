@@ -14,9 +14,9 @@ import msgspec
 from smartspider.cli.crawl import report
 from smartspider.cli.crawl.fetch_options import print_gates_note
 from smartspider.cli.crawl.kept_files import empty_run_notes, kept_files
-from smartspider.cli.exit_codes import code_of_run
+from smartspider.cli.exit_codes import code_of_state
 from smartspider.cli.own_functions import expect_functions
-from smartspider.cli.runs.left_out import lost_lines
+from smartspider.cli.runs.left_out import is_whole, lost_lines
 from smartspider.cli.runs.progress import ProgressDisplay
 from smartspider.cli.target import cli_actor
 from smartspider.cli.terminal.output import print_json, print_message
@@ -164,7 +164,7 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
         print_message(line)
     if options.as_json:
         print_json(summary)
-    return code_of_run(run)
+    return code_of_state(run.state, run.reason, is_whole=is_whole(summary, summary.failed))
 
 
 async def _crawl_run(

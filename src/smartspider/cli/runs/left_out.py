@@ -75,15 +75,40 @@ def lost_lines(lost: StatusView | Summary) -> list[str]:
     """Return the next pages and files that a finished run did not get."""
     lines = []
     for page in lost.lost_next_pages:
-        if page.state == "missing":
+        if page.code:
+            lines.append(f"lost: {page.url} ({page.reason})")
+        elif page.state == "missing":
             lines.append(f"next page missing: {page.url} ({page.reason or 'it does not exist'})")
         else:
             lines.append(f"next page failed: {page.url} ({page.reason}); the pages after it were not reached")
     more = lost.lost_next_page_count - len(lost.lost_next_pages)
-    lines += [f"  and {count(more, 'next page')} more"] if more > 0 else []
+    lines += [f"  and {count(more, 'page')} more"] if more > 0 else []
     lines += [f"missing file: {url}" for url in lost.missing_files]
     more = lost.missing_file_count - len(lost.missing_files)
-    return lines + ([f"  and {count(more, 'missing file')} more"] if more > 0 else [])
+    lines += [f"  and {count(more, 'missing file')} more"] if more > 0 else []
+    return lines + _coverage_lines(lost)
+
+
+def is_whole(lost: StatusView | Summary, failed: int) -> bool:
+    """Return whether nothing of a finished run failed or was lost."""
+    return not (failed or lost.lost_count or lost.unmatched)
+
+
+def _coverage_lines(lost: StatusView | Summary) -> list[str]:
+    """Return the page types on which no rule matched, and the pages that brought less than others."""
+    lines = [
+        f"no rule of page type {one.page!r} found a value on {_pages(one.pages, one.example)}"
+        for one in lost.unmatched
+    ]
+    for gap in lost.gaps:
+        what = "no item" if gap.field is None else f"no {gap.field!r}"
+        where = f"{gap.count} of {count(gap.of, 'page')} of type {gap.page!r}, such as {gap.example}"
+        lines.append(f"note: {what} on {where}")
+    return lines
+
+
+def _pages(number: int, example: str) -> str:
+    return example if number == 1 else f"{number} pages, such as {example}"
 
 
 def run_left_out_lines(run: StatusView) -> list[str]:

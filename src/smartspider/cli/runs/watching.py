@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from smartspider.cli.exit_codes import Exit, code_of_state
+from smartspider.cli.runs.left_out import is_whole
 from smartspider.cli.runs.progress import LINE_S, PageRate, ProgressCounts, progress_bar, progress_line
 from smartspider.cli.runs.rendering import outcome_counts
 from smartspider.cli.target import local_installation
@@ -68,7 +69,7 @@ async def watch_run(
     print_message(run_summary(run))
     if run.state in RESUMABLE:
         print_message(f"`smartspider run resume {run_id}` resumes it")
-    return code_of_state(run.state, run.reason, run.fail_count)
+    return code_of_state(run.state, run.reason, is_whole=is_whole(run, run.fail_count))
 
 
 async def warn_blocked(operations: AllOperations, run_id: str) -> None:

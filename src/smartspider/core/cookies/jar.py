@@ -9,7 +9,7 @@ import msgspec
 
 from smartspider.core.cookies.set_cookie import FOREVER, SetCookie, parse_set_cookie
 from smartspider.core.requests.domains import is_ip_address, is_public_suffix
-from smartspider.core.requests.urls import host_of
+from smartspider.core.requests.urls import host_of, path_of
 
 MAX_COOKIES_PER_DOMAIN = 180
 MAX_DOMAINS = 10_000
@@ -100,7 +100,7 @@ class CookieJar:
         if not self._domains:
             return None
         now, host = self._now(), host_of(url)
-        path, is_secure = _path_of(url), url.startswith("https:")
+        path, is_secure = path_of(url), url.startswith("https:")
         found = [
             cookie
             for domain in _parents_of(host)
@@ -137,7 +137,7 @@ class CookieJar:
             self._put(cookie)
 
     def _set(self, domain: str, cookie: SetCookie, url: str, now: float) -> None:
-        path = cookie.path or _default_path(_path_of(url))
+        path = cookie.path or _default_path(path_of(url))
         before = self._domains.get(domain, {}).get((path, cookie.name))
         is_alive = cookie.expires_at > now
         if before is None:
@@ -209,10 +209,6 @@ def _parents_of(host: str) -> list[str]:
         return [host]
     labels = host.split(".")
     return [".".join(labels[index:]) for index in range(len(labels))]
-
-
-def _path_of(url: str) -> str:
-    return url[url.find("/", 8) :].partition("?")[0]
 
 
 def _default_path(path: str) -> str:

@@ -19,6 +19,11 @@ UrlState = Literal["open", "done", "redirect", "missing", "skipped", "dead", "br
 skipped: closed by a rule without a fetch · dead: buried after failures · broken: fetched but unreadable.
 """
 
+LostCode = Literal["", "signed_out", "known_page", "no_items"]
+"""Why a request did not bring what it was followed for: a redirect to a login form, a redirect to a page that
+was fetched for something else, a page of a list without items. Stable, for programs.
+"""
+
 ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
 
 
@@ -76,6 +81,9 @@ class Close(msgspec.Struct, frozen=True):
     """Links beyond the maximum of a page that are not even in `left_out`."""
     outcome: FileOutcome | None = None
     """The outcome of a request for a file."""
+    lost: LostCode = ""
+    brought: bool | None = None
+    """True if the page has an item with a value; None if its type has no rules for items."""
 
 
 class RetryLater(msgspec.Struct, frozen=True):

@@ -12,6 +12,9 @@ from smartspider.core.requests.request import NO_EXTRAS, Extras
 Item = dict[str, Any]
 """A record extracted from a page, with the task's fields in task order."""
 
+EMPTY: tuple[object, ...] = (None, "", [], {})
+"""Values that count as none."""
+
 
 class Link(msgspec.Struct, frozen=True, gc=False):
     """A URL as written in a page, with the options of the rule that found it."""

@@ -138,6 +138,11 @@ def host_of(normal: str) -> str:
     return authority.partition(":")[0].removesuffix(".")
 
 
+def path_of(normal: str) -> str:
+    """Return the path of a normalized URL."""
+    return normal[normal.find("/", 8) :].partition("?")[0]
+
+
 def port_of(normal: str) -> int:
     """Return the port of a normalized URL."""
     port = authority_of(normal).rpartition("]")[2].rpartition(":")[2]

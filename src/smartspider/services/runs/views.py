@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,7 +21,13 @@ from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import RunActivity
 from smartspider.store.runs.listing import FailedRequest, UrlRow
 from smartspider.store.runs.records import HostReceipt
-from smartspider.views.left_out import LeftOutExample, LeftOutView, LostPage
+from smartspider.views.left_out import (
+    CoverageGap,
+    LeftOutExample,
+    LeftOutView,
+    LostPage,
+    UnmatchedPages,
+)
 from smartspider.views.preview import StepView
 from smartspider.views.problem import Wrong, wrongs
 from smartspider.views.runs import (
@@ -83,13 +89,24 @@ def lost_parts(report: LeftOutReport) -> dict[str, Any]:
     """Return the next pages and files that a finished run did not get, as parts of its status and summary."""
     return {
         "lost_next_pages": [
-            LostPage(without_userinfo(one.url), one.state, without_userinfo(one.reason))
+            LostPage(without_userinfo(one.url), one.state, without_userinfo(one.reason), one.code)
             for one in report.lost_next_pages
         ],
         "lost_next_page_count": report.lost_next_page_count,
+        "lost_count": report.lost_count,
+        "unmatched": [without_url_secrets(one) for one in report.unmatched],
+        "gaps": [without_url_secrets(one) for one in report.gaps],
         "missing_files": [without_userinfo(url) for url in report.missing_files],
         "missing_file_count": report.missing_file_count,
     }
+
+
+Found = TypeVar("Found", UnmatchedPages, CoverageGap)
+
+
+def without_url_secrets(found: Found) -> Found:
+    """Return what was found, with an example that shows no credentials."""
+    return msgspec.structs.replace(found, example=without_userinfo(found.example))
 
 
 def left_out_views(report: LeftOutReport) -> list[LeftOutView]:

@@ -8,14 +8,17 @@ from smartspider.core.requests.refusal import EXPECTED, RefusalCode
 from smartspider.core.runs.run import FINISHED
 from smartspider.store import statements
 from smartspider.store.database import Connection, RowCursor, row, rows
-from smartspider.store.settle.fields import decode_fields
-from smartspider.views.left_out import LostPage
+from smartspider.store.settle.fields import RunFields, decode_fields
+from smartspider.views.left_out import CoverageGap, LostPage, UnmatchedPages
 
 SQL = statements.load("left_out_report.sql", __package__)
 
 NEXT_PAGES_SHOWN = 5
 ENTRIES_SHOWN = 5
 LOST_SHOWN = 5
+GAPS_SHOWN = 10
+USUAL_AFTER, USUAL = 5, 0.8
+"""A field is usual if it has a value on this share of at least so many pages."""
 
 
 class LeftOutRecord(msgspec.Struct, frozen=True):
@@ -49,10 +52,17 @@ class LeftOutReport(msgspec.Struct, frozen=True):
     empty_fields: list[str] = []
     """Fields without a value in any stored row."""
     lost_next_pages: list[LostPage] = []
-    """The first next pages that failed or do not exist. Read once the run has ended, like files."""
+    """The first next pages that failed or do not exist, and requests that did not bring what they were
+    followed for. Read once the run has ended, like files.
+    """
     lost_next_page_count: int = 0
+    lost_count: int = 0
+    """Number of lost pages that brought something else than they were followed for."""
     missing_files: list[str] = []
     missing_file_count: int = 0
+    unmatched: list[UnmatchedPages] = []
+    """Page types whose rules found nothing at all; read once the run has ended, like gaps."""
+    gaps: list[CoverageGap] = []
 
     @property
     def is_cut(self) -> bool:
@@ -73,27 +83,59 @@ def read_report(connection: Connection, run_id: int) -> LeftOutReport:
     ]
     stored = fields.fetchone()
     number = entry_count.fetchone()
-    filled, state = (None, "") if stored is None else stored
+    fields_column, state = (None, "") if stored is None else stored
+    brought = decode_fields(fields_column)
     report = LeftOutReport(
         sorted(reasons, key=_order),
         [url for (url,) in entries],
         int(number[0]) if number else 0,
-        [name for name, has_value in decode_fields(filled).items() if not has_value],
+        [name for name, has_value in brought.filled.items() if not has_value],
     )
-    return _with_lost(connection, run_id, report) if state in FINISHED else report
+    if state not in FINISHED:
+        return report
+    return _with_coverage(connection, _with_lost(connection, run_id, report), brought)
 
 
 def _with_lost(connection: Connection, run_id: int, report: LeftOutReport) -> LeftOutReport:
     """Return the report with next pages and files that a finished run did not get."""
-    pages = rows(connection, SQL.lost_next_pages, (run_id, LOST_SHOWN))
+    lost = rows(connection, SQL.lost, (run_id, LOST_SHOWN))
+    failed = rows(connection, SQL.lost_next_pages, (run_id, LOST_SHOWN))
+    lost_count = _number(connection, SQL.count_lost, run_id, len(lost))
     files = rows(connection, SQL.missing_files, (run_id, LOST_SHOWN))
     return msgspec.structs.replace(
         report,
-        lost_next_pages=[LostPage(*one) for one in pages],
-        lost_next_page_count=_number(connection, SQL.count_lost, run_id, len(pages)),
+        lost_next_pages=[LostPage(*one) for _, *one in sorted((*lost, *failed))[:LOST_SHOWN]],
+        lost_next_page_count=lost_count + _number(connection, SQL.count_lost_next_pages, run_id, len(failed)),
+        lost_count=lost_count,
         missing_files=[url for (url,) in files],
         missing_file_count=_number(connection, SQL.count_missing_files, run_id, len(files)),
     )
+
+
+def _with_coverage(connection: Connection, report: LeftOutReport, brought: RunFields) -> LeftOutReport:
+    """Return the report with page types on which no rule matched, and with pages that brought less than
+    others of their type.
+    """
+    unmatched: list[UnmatchedPages] = []
+    gaps: list[CoverageGap] = []
+    for page, coverage in brought.coverage.items():
+        if not coverage.bringing:
+            unmatched.append(UnmatchedPages(page, coverage.pages, _url(connection, coverage.example)))
+            continue
+        if 0 < coverage.pages - coverage.bringing <= coverage.bringing:
+            bare = coverage.pages - coverage.bringing
+            gaps.append(CoverageGap(page, None, bare, coverage.pages, _url(connection, coverage.example)))
+        for name, field in coverage.fields.items():
+            bare = coverage.bringing - field.pages
+            if bare and coverage.bringing >= USUAL_AFTER and field.pages >= USUAL * coverage.bringing:
+                example = _url(connection, field.example)
+                gaps.append(CoverageGap(page, name, bare, coverage.bringing, example))
+    return msgspec.structs.replace(report, unmatched=unmatched, gaps=gaps[:GAPS_SHOWN])
+
+
+def _url(connection: Connection, url_id: int) -> str:
+    found = row(connection, SQL.url, (url_id,))
+    return str(found[0]) if found else ""
 
 
 def _number(connection: Connection, count: str, run_id: int, shown: int) -> int:

@@ -24,17 +24,34 @@ SELECT url FROM url WHERE run_id = ? AND state = 'missing' AND is_entry = 1 AND 
 SELECT count(*) FROM url WHERE run_id = ? AND state = 'missing' AND is_entry = 1 AND page NOT LIKE '@%'
 
 -- lost_next_pages: next pages that failed or do not exist
-SELECT url, state, coalesce(reason, '') FROM url
-WHERE run_id = ? AND state IN ('dead', 'broken', 'missing') AND is_next_page = 1 ORDER BY id LIMIT ?
+SELECT id, url, state, coalesce(reason, ''), '' FROM url
+WHERE run_id = ? AND state IN ('dead', 'broken', 'missing') AND is_next_page = 1
+  AND (code IS NULL OR code NOT IN ('signed_out', 'known_page', 'no_items')) ORDER BY id LIMIT ?
+
+-- count_lost_next_pages: their number
+SELECT count(*) FROM url WHERE run_id = ? AND state IN ('dead', 'broken', 'missing') AND is_next_page = 1
+  AND (code IS NULL OR code NOT IN ('signed_out', 'known_page', 'no_items'))
+
+-- lost: requests that did not bring what they were followed for; pages at the end of a list may have no items
+SELECT l.id, l.url, l.state, coalesce(l.reason, ''), l.code FROM url l
+WHERE l.run_id = ? AND l.code IN ('signed_out', 'known_page', 'no_items') AND (l.state = 'dead' OR EXISTS (
+    SELECT 1 FROM url n WHERE n.run_id = l.run_id AND n.is_next_page = 1 AND n.page = l.page AND n.id > l.id
+    AND n.items > 0)) ORDER BY l.id LIMIT ?
 
 -- count_lost: their number
-SELECT count(*) FROM url WHERE run_id = ? AND state IN ('dead', 'broken', 'missing') AND is_next_page = 1
+SELECT count(*) FROM url l
+WHERE l.run_id = ? AND l.code IN ('signed_out', 'known_page', 'no_items') AND (l.state = 'dead' OR EXISTS (
+    SELECT 1 FROM url n WHERE n.run_id = l.run_id AND n.is_next_page = 1 AND n.page = l.page AND n.id > l.id
+    AND n.items > 0))
 
 -- missing_files: files that do not exist
 SELECT url FROM url WHERE run_id = ? AND state = 'missing' AND page LIKE '@file:%' ORDER BY id LIMIT ?
 
 -- count_missing_files: their number
 SELECT count(*) FROM url WHERE run_id = ? AND state = 'missing' AND page LIKE '@file:%'
+
+-- url: the URL of a request
+SELECT url FROM url WHERE id = ?
 
 -- fields: the fields of the items of a run, and its state
 SELECT fields, state FROM run WHERE id = ?

@@ -45,6 +45,8 @@ def query_known_rows(connection: Connection, run_id: int, closes: Iterable[Close
         prints.update([link.fingerprint for link in close.left_out])
         if close.landed is not None:
             landings.add(close.landed.fingerprint)
+        elif close.state == "redirect":
+            landings.update([child.fingerprint for child in close.children])
     return KnownRows(
         connection.executemany(SQL.known, [(run_id, one) for one in prints]),
         connection.executemany(SQL.find_url, [(run_id, one) for one in landings]),
@@ -90,6 +92,8 @@ class ChildRows:
         self._memory = memory
         self._known: set[bytes] = set()
         self._landings: dict[bytes, tuple[int, UrlState]] = {}
+        self._pages: dict[bytes, str] = {}
+        """Page types of the known targets of redirects."""
         self._new: dict[bytes, NewRow] = {}
         self._next_pages: dict[bytes, Request] = {}
         self._landed: set[int] = set()
@@ -101,8 +105,9 @@ class ChildRows:
     def load(self, known: KnownRows) -> None:
         """Read which rows exist."""
         self._known.update(one for (one,) in known.known)
-        for fingerprint, url_id, state, _, is_next_page, code in known.landings:
+        for fingerprint, url_id, state, _, is_next_page, code, page in known.landings:
             self._landings[fingerprint] = (url_id, state)
+            self._pages[fingerprint] = page
             self.skipped_landings[url_id] = (code or "other", bool(is_next_page))
 
     def add(self, parent_id: int, children: Sequence[Request], *, is_redirected: bool = False) -> None:
@@ -151,6 +156,11 @@ class ChildRows:
             return self._landings[request.fingerprint]
         new = self._new.get(request.fingerprint) or self._make(request, parent_id, is_due=True)
         return new.url_id, "open"
+
+    def page_of(self, target: Request) -> str:
+        """Return the page type that the target of a redirect has; it is known to the run, or its own."""
+        new = self._new.get(target.fingerprint)
+        return self._pages.get(target.fingerprint, target.page if new is None else new.request.page)
 
     def is_new(self, request: Request) -> bool:
         """Return whether this settle creates the row of a request."""

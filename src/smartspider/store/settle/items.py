@@ -67,6 +67,11 @@ class ItemWriter:
         self._fields.record(kept)
         return AddedItems(len(kept), has_new=True)
 
+    def record_page(self, page: str, url_id: int, close: Close) -> None:
+        """Count what a page brought, stored or not."""
+        if close.brought is not None:
+            self._fields.record_page(page, url_id, close.items, brought=close.brought)
+
     def write(self) -> None:
         """Write all added items. Their fields are written with the run."""
         self._connection.executemany(SQL.add_item, self._rows)

@@ -13,10 +13,11 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, UrlState
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Request
+from smartspider.core.requests.urls import path_of
 from smartspider.core.runs.run import ACCEPTS_PAGES
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.store import cookies, statements
-from smartspider.store.database import Connection, RowCursor
+from smartspider.store.database import Connection, RowCursor, rows
 from smartspider.store.frontier_updates import SUSPECT_AFTER
 from smartspider.store.settle import children
 from smartspider.store.settle.attempts import FailedAttempts, closed_event, record_sends, replaces
@@ -32,6 +33,8 @@ from smartspider.store.settle.step_log import StepLog
 SQL = statements.load("settle.sql", __package__)
 
 NO_SKIP: ReasonKey = ("other", False)
+SAME_TARGET = 2
+"""Requests that are redirected to one page before it counts as a page for whatever is not there."""
 NOTHING_NEW = Refusal("stop_when", "stop_when.seen: no item of the page is new")
 
 
@@ -78,6 +81,8 @@ class RunSettlement:
         self._stored: list[int] = []
         self._continued: list[int] = []
         self._cookies: dict[int, int] = {}
+        self._redirected: dict[int, set[str]] = {}
+        """Paths of the requests that this settle closes as redirects, by their targets."""
         self._states: dict[int, UrlState] = {}
         self._hosts: dict[int, int] = {}
         self._visits: dict[int, int] = {}
@@ -203,6 +208,7 @@ class RunSettlement:
         if is_first and verdict.is_unchanged:
             self._request_in_full(settlement)
             return
+        verdict = self._lost_elsewhere(verdict)
         self._connection.frontier.end(settlement.lease)
         if not is_first:
             self._deltas.late += 1
@@ -239,16 +245,50 @@ class RunSettlement:
         self._skips.setdefault(target_id, self._children.skipped_landings.get(target_id, NO_SKIP))
         if target_id == source_id:
             return self._store_page(source_id, page, settlement)
+        is_known = not replaces("done", self._states[target_id])
+        reason = self._reason_of_loss(settlement, landed, target_id) if is_known else ""
+        if reason:
+            lost = Close("dead", reason, verdict.status, lost="known_page")
+            self._write_close(source_id, lost, settlement, target_id=target_id)
+            return False
         source = Close("redirect", reason=f"to {landed.url}", status=verdict.status)
         self._write_close(source_id, source, settlement, target_id=target_id)
+        self._redirected.setdefault(target_id, set()).add(path_of(settlement.lease.request.url))
         if self._memory is not None:
             self._memory.remember(settlement.lease.request, source)
-        if not replaces("done", self._states[target_id]):
+        if is_known:
             return False
         if not self._children.is_new(landed):
             self._forgotten.append(target_id)
         self._children.land(landed, target_id)
         return self._store_page(target_id, page, settlement, landed=landed)
+
+    def _lost_elsewhere(self, verdict: Close) -> Close:
+        """Return the verdict on a redirect to another host; its request is lost if the target is known as a
+        page of another type.
+        """
+        if verdict.state != "redirect" or verdict.landed is not None or verdict.outcome is not None:
+            return verdict
+        for target in verdict.children:
+            page = self._children.page_of(target)
+            if page != target.page:
+                return Close("dead", known_as(target.url, page), verdict.status, lost="known_page")
+        return verdict
+
+    def _reason_of_loss(self, settlement: Settlement, landed: Request, target_id: int) -> str:
+        """Return why a request that was redirected to a known page is lost; empty if it is another name of
+        that page: one of the type it was followed for, which not every request is redirected to.
+        """
+        page = self._children.page_of(landed)
+        if page != landed.page:
+            return known_as(landed.url, page)
+        paths = {path_of(url) for (url,) in rows(self._connection, SQL.redirected_to, (target_id,))}
+        if paths or self._children.is_new(landed):
+            paths |= self._redirected.get(target_id, set())
+        others = len(paths - {path_of(settlement.lease.request.url)})
+        if others < SAME_TARGET:
+            return ""
+        return f"redirected to {landed.url}, as {others} other requests were: gone, or signed out?"
 
     def _store_page(
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
@@ -262,6 +302,7 @@ class RunSettlement:
         self._children.add(url_id, stored.children, is_redirected=stored.state == "redirect")
         is_stored = stored.state == verdict.state
         if is_stored:
+            self._items.record_page((landed or settlement.lease.request).page, url_id, stored)
             self._leave_out(url_id, stored)
         if kept.has_new and is_stored:
             self._children.add(url_id, stored.next_pages)
@@ -288,7 +329,8 @@ class RunSettlement:
     ) -> None:
         is_failure = verdict.state in ("dead", "broken")
         self._closes[url_id] = (
-            *(verdict.state, verdict.reason or None, verdict.code if verdict.state == "skipped" else None),
+            *(verdict.state, verdict.reason or None),
+            verdict.code if verdict.state == "skipped" else verdict.lost or None,
             *(verdict.status, items),
             target_id,
             self._now,
@@ -347,6 +389,11 @@ class RunSettlement:
             FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
         )
         reach("settle.retried")
+
+
+def known_as(url: str, page: str) -> str:
+    """Return why a request that was redirected to a page of another type is lost."""
+    return f"redirected to {url}, fetched before as page type {page!r}: gone, or signed out?"
 
 
 def _refuse(

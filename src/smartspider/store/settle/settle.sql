@@ -20,7 +20,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 SELECT fingerprint FROM url WHERE run_id = ?1 AND fingerprint = ?2
 
 -- find_url: the row of a request
-SELECT fingerprint, id, state, host_id, is_next_page, code FROM url WHERE run_id = ? AND fingerprint = ?
+SELECT fingerprint, id, state, host_id, is_next_page, code, page FROM url WHERE run_id = ? AND fingerprint = ?
+
+-- redirected_to: other requests that were redirected to a page which a redirect was the first to lead to
+SELECT o.url FROM url o WHERE o.target_id = ?1
+  AND EXISTS (SELECT 1 FROM url t JOIN url f ON f.id = t.parent_id WHERE t.id = ?1 AND f.target_id = ?1) LIMIT 50
 
 -- add_item: add an item
 INSERT INTO item (id, url_id, data, checksum) VALUES (?, ?, ?, ?)

@@ -116,6 +116,11 @@ def landed(lease: Lease, on: Request, *children: Request, items: Sequence[Item] 
     return Settlement(lease, verdict)
 
 
+def redirected(lease: Lease, to: Request) -> Settlement:
+    """Settle a redirect to another host."""
+    return Settlement(lease, Close("redirect", status=302, children=[to]))
+
+
 def failed(lease: Lease, *, delay_s: float = 1.0, counts: bool = True, **more: Any) -> Settlement:
     """Retry a failed fetch later."""
     return Settlement(lease, RetryLater(delay_s, "timeout", counts=counts), **more)

@@ -18,7 +18,8 @@ WHERE url.id = later.id
 SELECT id, name, domain, robots_s, adaptive_s, operator_s, held_until, openings, changed_at FROM host WHERE id = ANY (?)
 
 -- requests: open rows for leases; `coalesce` makes the planner use the primary key
-SELECT u.id, u.attempts, u.returns, u.visit, r.cookie_version, u.url, u.fingerprint, u.page, u.priority, u.depth, u.is_entry, u.extras, p.url
+SELECT u.id, u.attempts, u.returns, u.visit, r.cookie_version, u.url, u.fingerprint, u.page, u.priority, u.depth, u.is_entry, u.extras, p.url,
+    u.is_next_page
 FROM url u JOIN run r ON r.id = u.run_id LEFT JOIN url p ON p.id = u.parent_id
 WHERE u.id = ANY (?) AND coalesce(u.state, '') = 'open' AND r.state NOT IN ('completed', 'failed', 'cancelled')
 

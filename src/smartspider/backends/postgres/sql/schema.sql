@@ -157,7 +157,7 @@ CREATE TABLE url (
     visit        bigint NOT NULL DEFAULT 0,            -- raised when it is reopened
     host_id      bigint NOT NULL,
     url          text COLLATE "C" NOT NULL,
-    page         text NOT NULL,
+    page         text COLLATE "C" NOT NULL,
     priority     bigint NOT NULL,
     depth        bigint NOT NULL,
     is_entry     bigint NOT NULL,
@@ -190,6 +190,9 @@ CREATE INDEX url_closed ON url (run_id, state, id) WHERE state <> 'open';
 CREATE INDEX url_entry ON url (run_id, id) WHERE is_entry <> 0;
 CREATE INDEX url_skipped ON url (run_id, code, is_next_page) WHERE state = 'skipped';
 CREATE INDEX url_missing_entry ON url (run_id, id) WHERE state = 'missing' AND is_entry = 1;
+CREATE INDEX url_redirected ON url (target_id) WHERE target_id IS NOT NULL;
+CREATE INDEX url_lost ON url (run_id, id) WHERE code IN ('signed_out', 'known_page', 'no_items');
+CREATE INDEX url_next_page ON url (run_id, page, id) WHERE is_next_page = 1;
 
 CREATE TABLE left_out (                                 -- links of a run that became no request
     run_id       bigint NOT NULL,

@@ -25,7 +25,7 @@ SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bytea[], ?::bigint[], ?::text[
 SELECT fingerprint FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- find_url__many: the row of a request, for many
-SELECT fingerprint, id, state, host_id, is_next_page, code FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
+SELECT fingerprint, id, state, host_id, is_next_page, code, page FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- add_item__many: add an item, for many
 INSERT INTO item (id, url_id, data, checksum) SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::bigint[])

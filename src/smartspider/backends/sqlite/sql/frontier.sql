@@ -99,12 +99,12 @@ WHERE EXISTS (SELECT 1 FROM lane WHERE run_id = value AND queued > 0 AND wake_at
 
 -- head: the best requests of a lane
 SELECT q.url_id, q.rank, u.host_id, u.attempts, u.returns, u.visit, u.url, u.fingerprint, u.page, u.priority, u.depth,
-       u.is_entry, u.extras, (SELECT p.url FROM url p WHERE p.id = u.parent_id)
+       u.is_entry, u.extras, (SELECT p.url FROM url p WHERE p.id = u.parent_id), u.is_next_page
 FROM queue q JOIN url u ON u.id = q.url_id WHERE q.lane_id = ? ORDER BY q.rank, q.url_id LIMIT ?
 
 -- single: a request by its row
 SELECT u.id, -u.priority, u.host_id, u.attempts, u.returns, u.visit, u.url, u.fingerprint, u.page, u.priority, u.depth,
-       u.is_entry, u.extras, (SELECT p.url FROM url p WHERE p.id = u.parent_id)
+       u.is_entry, u.extras, (SELECT p.url FROM url p WHERE p.id = u.parent_id), u.is_next_page
 FROM url u WHERE u.id = ?
 
 -- place: the queue position of a row

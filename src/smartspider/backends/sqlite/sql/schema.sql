@@ -175,6 +175,9 @@ CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
 CREATE INDEX url_closed ON url (run_id, state) WHERE state <> 'open';
 CREATE INDEX url_skipped ON url (run_id, code, is_next_page) WHERE state = 'skipped';
 CREATE INDEX url_missing_entry ON url (run_id, id) WHERE state = 'missing' AND is_entry = 1;
+CREATE INDEX url_redirected ON url (target_id) WHERE target_id IS NOT NULL;
+CREATE INDEX url_lost ON url (run_id, id) WHERE code IN ('signed_out', 'known_page', 'no_items');
+CREATE INDEX url_next_page ON url (run_id, page, id) WHERE is_next_page = 1;
 
 CREATE TABLE left_out (                                 -- links of a run that became no request
     run_id       INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-"""Ledger 18 and 19: what a run leaves out, and the fields that no row has."""
+"""Ledger 18, 19 and 21: what a run leaves out, the fields that no row has, and what it lost."""
 
 from __future__ import annotations
 
@@ -332,6 +332,51 @@ class LeftOutContract(BackendContract):
         await settle(backend, done(two, items=[{"d": None, "b": {}}]))
         await settle(backend, done(three, items=[{"a": None, "b": 0, "c": None}]))
         assert (await backend.insight.left_out(run.id)).empty_fields == ["c", "d"]
+
+    async def test_coverage_counts_pages_of_a_type_and_values_in_their_fields(
+        self, backend: Backend, worker: int
+    ) -> None:
+        """Ledger 21: with an example each, once the run has ended; a field is usual from five pages on."""
+        run = await begin(backend, *urls(8), "list")
+        *pages, bare, other = await take(backend, worker, run)
+        for number, lease in enumerate(pages):
+            item = {"name": "n", "price": 1 if number else None, "rare": None if number < 5 else 1}
+            await settle(backend, leaving(lease, items=[item, {**item, "name": None}], brought=True))
+        await settle(backend, leaving(bare, brought=False), leaving(other))
+        assert (await backend.insight.left_out(run.id)).gaps == []
+        await backend.store.finish(run.id)
+        report = await backend.insight.left_out(run.id)
+        assert report.unmatched == []
+        assert [(gap.field, gap.count, gap.of, gap.example) for gap in report.gaps] == [
+            (None, 1, 8, bare.request.url),
+            ("price", 1, 7, pages[0].request.url),
+        ]
+
+    async def test_a_type_that_brings_nothing_is_unmatched(self, backend: Backend, worker: int) -> None:
+        """Ledger 21."""
+        run = await begin(backend, *urls(3))
+        leases = await take(backend, worker, run)
+        await settle(backend, *(leaving(lease, brought=False) for lease in leases))
+        await backend.store.finish(run.id)
+        (unmatched,) = (await backend.insight.left_out(run.id)).unmatched
+        assert (unmatched.page, unmatched.pages) == ("default", 3)
+        assert unmatched.example == leases[0].request.url
+
+    async def test_a_list_page_without_items_is_lost_if_a_later_one_has_some(
+        self, backend: Backend, worker: int
+    ) -> None:
+        """Ledger 21: the empty pages at the end of a list are none."""
+        run = await begin(backend, "first")
+        pages = [next_page(f"page{number}") for number in range(4)]
+        await settle(backend, done(await take_one(backend, worker, run), *pages))
+        one, two, three, four = await take(backend, worker, run)
+        empty = Close("done", "no items", lost="no_items")
+        await settle(backend, Settlement(one, empty), Settlement(two, Close("done", items=[{"a": 1}])))
+        await settle(backend, Settlement(three, empty), Settlement(four, empty))
+        await backend.store.finish(run.id)
+        report = await backend.insight.left_out(run.id)
+        assert [(page.url, page.code) for page in report.lost_next_pages] == [(one.request.url, "no_items")]
+        assert report.lost_count == 1
 
     async def test_only_stored_rows_fill_a_field(self, backend: Backend, worker: int) -> None:
         """Ledger 19: not those beyond a limit, and those that a later duplicate updates."""

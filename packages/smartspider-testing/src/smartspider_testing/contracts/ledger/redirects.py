@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from smartspider.core.workers.worker import WorkerRegistration
@@ -15,6 +16,7 @@ from smartspider_testing.contracts.actions import (
     items,
     landed,
     record,
+    redirected,
     settle,
     states,
     take,
@@ -64,6 +66,54 @@ class RedirectContract(BackendContract):
         await settle(backend, done(b, url("late"), items=TWO))
         assert await items(backend, run) == ONE
         assert (await backend.store.get_run(run.id)).in_flight == 0
+
+    async def test_a_landing_known_as_a_page_of_another_type_is_a_loss(self, backend: Backend) -> None:
+        """Ledger 7, rule 64: its items are not those that were wanted, also on another host."""
+        home, elsewhere = url("home"), url("home", host="b.example")
+        thing, other = (msgspec.structs.replace(url(path), page="thing") for path in ("thing", "other"))
+        run = await begin(backend, home, elsewhere, thing, other)
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        leases = {lease.request.url: lease for lease in await take(backend, worker, run)}
+        await settle(backend, done(leases[home.url], items=ONE), done(leases[elsewhere.url], items=ONE))
+        await settle(
+            backend,
+            landed(leases[thing.url], msgspec.structs.replace(home, page="thing"), items=TWO),
+            redirected(leases[other.url], msgspec.structs.replace(elsewhere, page="thing")),
+        )
+        assert await states(backend, run, "thing", "other") == ["dead", "dead"]
+        assert await items(backend, run) == [*ONE, *ONE]
+        run = await backend.store.finish(run.id)
+        assert (run.state, run.counters.dead, run.counters.redirect) == ("completed", 2, 0)
+        report = await backend.insight.left_out(run.id)
+        assert [one.code for one in report.lost_next_pages] == ["known_page", "known_page"]
+        assert (report.lost_count, report.lost_next_page_count) == (2, 2)
+        assert await backend.store.retry(run.id) == 2
+
+    @pytest.mark.parametrize("at_once", [1, 2, 5])
+    async def test_a_page_for_whatever_is_gone_is_no_other_name_of_a_page(
+        self, backend: Backend, at_once: int
+    ) -> None:
+        """Rule 64: two requests may have another name, and so may any number that differ by their query."""
+        paths = ["a", "a?x=1", "b", "c", "d"]
+        run = await begin(backend, *paths)
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        leases = {lease.request.url: lease for lease in await take(backend, worker, run)}
+        settlements = [landed(leases[url(path).url], url("gone"), items=ONE) for path in paths]
+        for start in range(0, len(paths), at_once):
+            await settle(backend, *settlements[start : start + at_once])
+        assert await states(backend, run, *paths) == ["redirect", "redirect", "redirect", "dead", "dead"]
+        assert await items(backend, run) == ONE
+
+    async def test_many_names_of_a_page_that_was_requested_are_no_loss(self, backend: Backend) -> None:
+        """Rule 64."""
+        run = await begin(backend, "there", "a", "b", "c", "d")
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        there, *others = await take(backend, worker, run)
+        await settle(backend, done(there, items=ONE))
+        for lease in others:
+            await settle(backend, landed(lease, url("there"), items=ONE))
+        assert await states(backend, run, "a", "b", "c", "d") == ["redirect"] * 4
+        assert (await backend.insight.left_out(run.id)).lost_count == 0
 
     async def test_a_landing_that_was_settled_already_gets_nothing_more(self, backend: Backend) -> None:
         """Ledger 7: if B was settled, nothing is added."""
