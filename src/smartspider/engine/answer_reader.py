@@ -17,6 +17,7 @@ from smartspider.core.frontier.verdict import Close, ClosedState, Validators
 from smartspider.core.pages.expectations import Expectations, is_last
 from smartspider.core.pages.extraction import LINKS_OVERFLOW, Extraction, Item
 from smartspider.core.pages.files import FILE_PAGE, FileOutcome, FilePlan
+from smartspider.core.pages.list_digest import ListDigests
 from smartspider.core.pages.page import Page, header_forbids_follow, redirect_target
 from smartspider.core.pages.rules import DateCutoff
 from smartspider.core.requests.origins import OriginTrust
@@ -60,6 +61,7 @@ class AnswerReader:
         self._files = files
         self._trust = OriginTrust((), named=plan.fetch.send_secrets_to)
         self._expected = {name: Expectations(page) for name, page in plan.pages.items()}
+        self._digests = {name: ListDigests(page) for name, page in plan.pages.items() if page.pagination}
 
     def read(self, page: Page, request: Request) -> Reading:
         """Return the items and children of a page."""
@@ -89,6 +91,7 @@ class AnswerReader:
         if expected is not None:
             expected.check_signed_in(page, request, extraction, found.children)
         keys_of = self._plan.items.keys_of
+        digests = self._digests.get(request.page)
         close = Close(
             "done" if landed is None else "redirect",
             status=page.status,
@@ -105,6 +108,7 @@ class AnswerReader:
             left_out=list(found.left_out.values()),
             links_dropped=max(extraction.links_dropped - LINKS_OVERFLOW, 0),
             brought=None if expected is None else expected.brought(extraction),
+            list_digest=digests.digest(extraction, page.body) if digests is not None else b"",
         )
         if expected is not None and expected.lacks_items(request, extraction):
             return _without_items(Reading(page, close, found), expected, extraction)

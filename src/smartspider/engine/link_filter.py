@@ -23,7 +23,7 @@ from smartspider.core.requests.request import (
 )
 from smartspider.core.requests.request_headers import without_content, without_secrets
 from smartspider.core.requests.scope import out_of_scope, pattern_refusal, url_refusal
-from smartspider.core.requests.urls import canonical_url, host_of, normal_url
+from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, rules_for
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup.memory import RecentSet
 from smartspider.engine.link_keys import UNKEYED, LinkBase, LinkKey, link_bytes
@@ -93,6 +93,8 @@ class LinkFilter:
         self._refused: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 4, link_bytes)
         self._reported: RecentSet[LinkKey] = RecentSet(LINKS_BYTES // 4, link_bytes)
         self._known: RecentSet[bytes] = RecentSet() if known is None else known
+        self._rules = plan.canonical
+        """The rules for the links of the present page."""
         self._hits = self._misses = 0
 
     def admit(self, host: str, page: str = DEFAULT_PAGE) -> None:
@@ -125,6 +127,7 @@ class LinkFilter:
         """Return requests for links that are in scope and not known, and the links that are left out."""
         found = ChildRequests([], [])
         base = extraction.base
+        self._rules = self._rules_of(extraction)
         link_base = LinkBase(base)
         fresh: set[bytes] = set()
         next_pages: set[bytes] = set()
@@ -164,8 +167,13 @@ class LinkFilter:
 
     def refusal_of(self, link: Link, request: Request, extraction: Extraction) -> Refusal | None:
         """Return why a link of a page is not followed, or None."""
+        self._rules = self._rules_of(extraction)
         target = self._target(link, request, extraction)
         return target.refusal if isinstance(target, _Refused) else None
+
+    def _rules_of(self, extraction: Extraction) -> CanonicalRules:
+        hrefs = [(link.href, extraction.base) for link in extraction.links if "=" in link.href]
+        return rules_for(hrefs, self._plan.canonical)
 
     def _is_stored(self, identity: bytes, key: LinkKey) -> bool:
         """Return whether a request is stored, and remember this spelling of it."""
@@ -195,7 +203,7 @@ class LinkFilter:
         if url is None:
             url = canonical = link.href.encode(errors="replace").decode()
         else:
-            canonical = canonical_url(url, self._plan.canonical)
+            canonical = canonical_url(url, self._rules)
         identity = request_identity(canonical, page=link.page, extras=extras)
         if identity not in self._known or self._keeps_all:
             left_out = LeftOutLink(identity, url, refused.refusal, link.is_pagination)
@@ -224,7 +232,7 @@ class LinkFilter:
         url = normal_url(link.href, base)
         if url is None:
             return _Refused(NOT_HTTP, is_lasting=True)
-        canonical = canonical_url(url, self._plan.canonical)
+        canonical = canonical_url(url, self._rules)
         refusal = (
             self._refusal(url, canonical, request.host)
             if link.depth is None

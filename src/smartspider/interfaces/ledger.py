@@ -68,6 +68,9 @@ class Ledger(Protocol):
        cookies of its run.
     21. A run knows how many pages of each type brought items and values, and which requests brought something
        else than they were followed for.
+    22. A page found by pagination that brings what an earlier page of its list brought (`list_digest`) adds
+       no items, and its next pages are left out as `repeated` unless they are requests already. A list
+       begins with a page that pagination did not lead to.
     """
 
     async def settle(self, settlements: Sequence[Settlement]) -> SettleReport:

@@ -17,7 +17,13 @@ from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import fingerprint, request_identity
 from smartspider.core.requests.scope import TrapGuards, UrlScope, url_refusal
-from smartspider.core.requests.urls import CanonicalRules, canonical_url, host_of, normal_url, origin_of
+from smartspider.core.requests.urls import (
+    CanonicalRules,
+    canonical_url,
+    host_of,
+    normal_url,
+    origin_of,
+)
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.fetch.robots_file import RobotsFile
@@ -138,7 +144,9 @@ async def explain(
 def _fingerprints(target: ExplainedUrl, plan: Plan) -> list[bytes]:
     """Return the fingerprints of the page with a URL, and of the files that steps download from it."""
     files = [page.name for page in plan.pages.values() if page.file is not None]
-    return [target.fingerprint, *(request_identity(target.canonical, page=name) for name in files)]
+    careful = canonical_url(target.normal, plan.canonical._replace(keep_doubtful=True))
+    own = dict.fromkeys((target.fingerprint, fingerprint(careful)))
+    return [*own, *(request_identity(target.canonical, page=name) for name in files)]
 
 
 def _parse_url(url: str, plan: Plan) -> ExplainedUrl:
@@ -167,10 +175,14 @@ def dropped_params(normal: str, rules: CanonicalRules) -> list[DroppedParam]:
     names = dict.fromkeys(
         part.partition("=")[0] for part in parts if part and "?" not in canonical_url(f"x?{part}", rules)
     )
-    return [
-        DroppedParam(unquote_plus(name), "dedup.ignore_params" if name in rules.ignore_params else "tracking")
-        for name in list(names)[:PARAMS_SHOWN]
-    ]
+    return [DroppedParam(unquote_plus(name), _rule_of(name, rules)) for name in list(names)[:PARAMS_SHOWN]]
+
+
+def _rule_of(name: str, rules: CanonicalRules) -> str:
+    if name in rules.ignore_params:
+        return "dedup.ignore_params"
+    is_session_id = "?" in canonical_url(f"x?{name}", CanonicalRules(drop_session_ids=False))
+    return "session id" if is_session_id else "tracking"
 
 
 def _record_verdict(record: UrlRecord) -> str:

@@ -17,7 +17,7 @@ from smartspider.core.runs.plan import FetchPlan, Guards, Plan, RetryPolicy, Run
 from smartspider.taskfile.checks import require_supported
 from smartspider.taskfile.compile_files import file_pages
 from smartspider.taskfile.compile_pages import page_plans, sitemap_plans, sitemap_requests, steps_of
-from smartspider.taskfile.entries import entry_requests
+from smartspider.taskfile.entries import entry_requests, entry_rules
 from smartspider.taskfile.functions import bind_functions
 from smartspider.taskfile.model.fetch import PageFetch
 from smartspider.taskfile.model.sections import Adaptive
@@ -32,7 +32,9 @@ def compile_task(task: Task) -> Plan:
     require_supported(task)
     written = task_spec(task)
     task = bind_functions(task)
-    canonical = CanonicalRules(frozenset(task.dedup.ignore_params), task.dedup.drop_tracking)
+    dedup = task.dedup
+    canonical = CanonicalRules(frozenset(dedup.ignore_params), dedup.drop_tracking, dedup.drop_session_ids)
+    canonical = entry_rules(task, canonical)
     entries = entry_requests(task, canonical)
     pages = page_plans(task) | sitemap_plans(task)
     files = file_pages(pages, steps_of(task.pipeline))

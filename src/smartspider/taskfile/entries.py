@@ -26,7 +26,13 @@ from smartspider.core.requests.templates import (
     fill_url,
     placeholders_in,
 )
-from smartspider.core.requests.urls import CanonicalRules, canonical_url, normal_url
+from smartspider.core.requests.urls import (
+    CanonicalRules,
+    canonical_url,
+    may_have_session_id,
+    normal_url,
+    rules_for,
+)
 from smartspider.taskfile.entry_checks import combinations, longest_url, url_problem
 from smartspider.taskfile.model.entries import Entry, EntryFile, EntryList, EntryOptions
 from smartspider.taskfile.model.task import Task
@@ -50,6 +56,23 @@ def entry_requests(task: Task, rules: CanonicalRules) -> tuple[Request, ...]:
             hint = "a request is fetched once in a run, with one page type"
             raise task_invalid([Problem(f"entry_urls[{index}].page", reason, hint)])
     return tuple(requests.values())
+
+
+def entry_rules(task: Task, rules: CanonicalRules) -> CanonicalRules:
+    """Return the rules by which entries that a task tells apart by `sid` alone are not the same."""
+    if not any(map(may_have_session_id, _written_urls(task))):
+        return rules
+    return rules_for(((request.url, None) for _, request in _all_requests(task, rules)), rules)
+
+
+def _written_urls(task: Task) -> Iterator[str]:
+    for entry in task.entry_urls:
+        if isinstance(entry, str):
+            yield entry
+        elif isinstance(entry, EntryList):
+            yield from entry.urls
+        elif isinstance(entry, Entry):
+            yield entry.url
 
 
 def _own_parts(request: Request) -> tuple[object, ...]:

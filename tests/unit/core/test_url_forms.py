@@ -18,6 +18,7 @@ from smartspider.core.requests.urls import (
     normal_url,
     origin_of,
     port_of,
+    rules_for,
 )
 
 HOSTS = st.sampled_from(
@@ -220,6 +221,45 @@ def test_ignored_parameters_are_dropped_by_their_exact_name() -> None:
 def test_tracking_parameters_can_be_kept() -> None:
     rules = CanonicalRules(drop_tracking=False)
     assert canonical_url("http://h/?utm_source=x&gclid=1", rules) == "http://h/?gclid=1&utm_source=x"
+
+
+TOKEN = "0123456789abcdef0123"
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical"),
+    [
+        (f"http://h/a;jsessionid={TOKEN}!1?x=1", "http://h/a?x=1"),
+        ("http://h/a;JSessionID=1/b;sid=7", "http://h/a/b;sid=7"),
+        (f"http://h/;sid={TOKEN}", "http://h/"),
+        (f"http://h/..;jsessionid={TOKEN}/b", f"http://h/..;jsessionid={TOKEN}/b"),
+        ("http://h/?PHPSESSID=1&x=1&ASPSESSIONIDABCD=2", "http://h/?x=1"),
+        (f"http://h/?x=1&SID={TOKEN}&sessionid={'abz' * 9}", "http://h/?x=1"),
+        ("http://h/?sid=42", "http://h/?sid=42"),
+        ("http://h/?sid=24/01/01/1234", "http://h/?sid=24/01/01/1234"),
+        ("http://h/?sid=advancedcourses", "http://h/?sid=advancedcourses"),
+        (f"http://h/?id={TOKEN}", f"http://h/?id={TOKEN}"),
+        (f"http://h/?q=;jsessionid={TOKEN}", f"http://h/?q=;jsessionid={TOKEN}"),
+    ],
+)
+def test_session_ids_are_dropped(url: str, canonical: str) -> None:
+    assert canonical_url(url) == canonical
+    assert normal_url(canonical) == canonical
+    kept = CanonicalRules(drop_session_ids=False)
+    assert canonical_url(canonical_url(url, kept), kept) == canonical_url(url, kept)
+    assert len(canonical_url(url, kept)) == len(url)
+
+
+def test_links_that_differ_by_a_doubtful_name_alone_are_told_apart() -> None:
+    one, two = f"/song?sid={TOKEN}1", f"/song?sid={TOKEN}2"
+    base, rules = "http://h/", CanonicalRules()
+    assert rules_for([(one, base), (one, base), ("/other", base)], rules) == rules
+    assert rules_for([(one, base), (f"/other?sid={TOKEN}2", base)], rules) == rules
+    careful = rules_for([(one, base), (two, base)], rules)
+    assert canonical_url("http://h" + one, careful) == "http://h" + one
+    assert canonical_url(f"http://h/a;jsessionid={TOKEN}?PHPSESSID=1", careful) == "http://h/a"
+    off = CanonicalRules(drop_session_ids=False)
+    assert rules_for([(one, base), (two, base)], off) == off
 
 
 def test_the_tracking_table_is_in_lower_case_because_names_are_compared_so() -> None:

@@ -233,3 +233,10 @@ async def test_a_request_with_a_body_is_found_by_its_url(backend: SqliteBackend)
     found = [explanation.record, *explanation.others]
     assert sorted((one.method, one.body_bytes) for one in found) == [("POST", 1), ("POST", 2)]
     assert {one.fingerprint for one in found} == {first.fingerprint.hex(), second.fingerprint.hex()}
+
+
+def test_a_session_id_that_the_canonical_form_drops_is_named() -> None:
+    dropped = dropped_params("http://h/?jsessionid=1&sid=1&q=x", CanonicalRules())
+    assert dropped == [DroppedParam("jsessionid", "session id")]
+    token = dropped_params("http://h/?sid=0123456789abcdef", CanonicalRules())
+    assert token == [DroppedParam("sid", "session id")]

@@ -176,6 +176,7 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("dedup.update", [[]], ["likes", [""], ["likes"]]),
     ("dedup.ignore_params", [["sid"]], ["sid", [""], ["a=b"]]),
     ("dedup.drop_tracking", [False], ["no", None]),
+    ("dedup.drop_session_ids", [False], ["no", None]),
     ("recrawl.conditional", [True, False], ["yes", None]),
     ("recrawl.adaptive", [True, False, {}], ["yes", 1]),
     ("recrawl.adaptive.min", ["30m"], ["soon", 5]),

@@ -137,7 +137,12 @@ def tasks(draw: st.DrawFn) -> dict[str, Any]:
         "retry": optional(
             {}, max_attempts=st.integers(1, 9), on_status=st.lists(st.integers(400, 599), max_size=3)
         ),
-        "dedup": optional({}, ignore_params=st.lists(words, max_size=2), drop_tracking=st.booleans()),
+        "dedup": optional(
+            {},
+            ignore_params=st.lists(words, max_size=2),
+            drop_tracking=st.booleans(),
+            drop_session_ids=st.booleans(),
+        ),
         "alerts": st.none()
         | optional({}, consecutive_failures=st.none() | st.integers(1, 9), failure_rate=st.floats(0.1, 1)),
         "concurrency": st.integers(1, 99),

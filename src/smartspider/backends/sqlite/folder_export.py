@@ -67,6 +67,7 @@ TABLES = (
     ExportedTable("left_out", ("run_id", "fingerprint")),
     ExportedTable("left_out_count", ("run_id", "code", "is_next_page")),
     ExportedTable("file", ("run_id", "fingerprint")),
+    ExportedTable("list_page", ("chain", "digest")),
     ExportedTable("run_cookie", ("run_id", "domain", "path", "name")),
     ExportedTable("visited", ("task_id", "fingerprint"), at_once=500),
     ExportedTable("attempt"),

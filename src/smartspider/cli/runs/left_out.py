@@ -26,6 +26,7 @@ REASONS: dict[RefusalCode, str] = {
     "not_http": "not http or https",
     "limit": "not fetched when a limit was reached",
     "stop_when": "behind a stop_when condition",
+    "repeated": "behind a page with the items of an earlier one",
     "recrawl": "fetched recently by an earlier run",
     "private_address": "at private addresses",
     "host_held": "on hosts that asked for a long pause",

@@ -84,6 +84,8 @@ class Close(msgspec.Struct, frozen=True):
     lost: LostCode = ""
     brought: bool | None = None
     """True if the page has an item with a value; None if its type has no rules for items."""
+    list_digest: bytes = b""
+    """Of a page of a list: equal for pages that bring the same. Empty if it brought nothing."""
 
 
 class RetryLater(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ RefusalCode = Literal[
     "not_http",
     "limit",
     "stop_when",
+    "repeated",
     "recrawl",
     "private_address",
     "host_held",
@@ -27,8 +28,10 @@ RefusalCode = Literal[
 
 REFUSAL_CODES: tuple[RefusalCode, ...] = get_args(RefusalCode)
 
-EXPECTED: frozenset[RefusalCode] = frozenset({"limit", "stop_when", "recrawl", "run_ended"})
-"""Codes of next pages that the task itself asks to leave out: they cut nothing short."""
+EXPECTED: frozenset[RefusalCode] = frozenset({"limit", "stop_when", "repeated", "recrawl", "run_ended"})
+"""Codes of next pages that the task itself asks to leave out, or behind the end of a list: they cut nothing
+short.
+"""
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from string import ascii_letters, digits
 from typing import NamedTuple
 
@@ -17,12 +18,31 @@ TRACKING_PARAMS = frozenset(
 
 _TRACKING_PREFIX = "utm_"
 
+_SESSION_NAMES = frozenset("jsessionid phpsessid zenid oscsid xtcsid asp.net_sessionid".split())
+_ASP_SESSION = "aspsessionid"
+_DOUBTFUL_NAMES = frozenset("sid sessid sess_id sessionid session_id cfid cftoken".split())
+"""Names of session ids that also have other meanings: only a value that looks like a token is one."""
+_LONG_VALUE = r"(?:(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{16,}|[0-9a-z]{26,})(?![0-9A-Za-z_-])"
+_IS_TOKEN = re.compile(_LONG_VALUE)
+_SURE = rf"(?:{'|'.join(map(re.escape, sorted(_SESSION_NAMES)))}|{_ASP_SESSION}[a-z]*)="
+_DOUBTFUL = rf"(?:{'|'.join(sorted(_DOUBTFUL_NAMES))})="
+_PATH_SESSION = re.compile(
+    rf"(?<!/\.)(?<!/\.\.);(?:{_SURE}[^/;]*|{_DOUBTFUL}{_LONG_VALUE}(?=[/;]|$))", re.IGNORECASE
+)
+_TEXT_SESSION = re.compile(
+    rf"[;?&](?:{_SURE}[^\s\"'<>;?&#\\]*|{_DOUBTFUL}{_LONG_VALUE})".encode(), re.IGNORECASE
+)
+_HAS_DOUBTFUL = re.compile(rf"[?&;]{_DOUBTFUL}", re.IGNORECASE)
+
 
 class CanonicalRules(NamedTuple):
-    """Query parameters that are ignored when URLs are compared (`dedup` in the task)."""
+    """Parts of URLs that are ignored when they are compared (`dedup` in the task)."""
 
     ignore_params: frozenset[str] = frozenset()
     drop_tracking: bool = True
+    drop_session_ids: bool = True
+    keep_doubtful: bool = False
+    """Parameters such as `sid` distinguish pages: URLs were seen together that differ by these alone."""
 
 
 def normal_url(url: str, base: str | None = None, *, keeps_fragment: bool = False) -> str | None:
@@ -46,12 +66,14 @@ def is_url(text: str) -> bool:
 
 def canonical_url(normal: str, rules: CanonicalRules = CanonicalRules()) -> str:
     """Return the form for comparison: one spelling of escapes, query sorted by name, tracking and ignored
-    parameters removed. Equal names keep their order, which may have a meaning.
+    parameters and session ids removed. Equal names keep their order, which may have a meaning.
 
     Takes a URL from `normal_url`. The URL that is fetched keeps its order and spelling.
     """
     if "%" in normal:
         normal = _spell_escapes(normal)
+    if ";" in normal and rules.drop_session_ids:
+        normal = _without_path_session(normal)
     mark = normal.find("?")
     if mark < 0:
         return normal
@@ -102,13 +124,55 @@ def _spell_escapes(normal: str) -> str:
 
 
 def _is_ignored(part: str, rules: CanonicalRules) -> bool:
-    name = part.partition("=")[0]
+    name, _, value = part.partition("=")
     if name in rules.ignore_params:
         return True
-    if not rules.drop_tracking:
-        return False
     lowered = name.lower()
-    return lowered.startswith(_TRACKING_PREFIX) or lowered in TRACKING_PARAMS
+    if rules.drop_session_ids:
+        if lowered in _SESSION_NAMES or lowered.startswith(_ASP_SESSION):
+            return True
+        if lowered in _DOUBTFUL_NAMES:
+            return not rules.keep_doubtful and _IS_TOKEN.fullmatch(value) is not None
+    return rules.drop_tracking and (lowered.startswith(_TRACKING_PREFIX) or lowered in TRACKING_PARAMS)
+
+
+def _without_path_session(normal: str) -> str:
+    """Return a URL without `;jsessionid=...` in its path."""
+    start = normal.find("/", 8)
+    path, mark, query = normal[start:].partition("?")
+    return f"{normal[:start]}{_PATH_SESSION.sub('', path)}{mark}{query}"
+
+
+def has_session_id(text: bytes) -> bool:
+    """Return whether a URL in a text has a session id."""
+    return _TEXT_SESSION.search(text) is not None
+
+
+def without_session_ids(text: bytes) -> bytes:
+    """Return a text without the session ids of the URLs in it."""
+    return _TEXT_SESSION.sub(b"", text)
+
+
+def may_have_session_id(url: str) -> bool:
+    """Return whether a URL has a parameter that may be a session id, or something else."""
+    return _HAS_DOUBTFUL.search(url) is not None
+
+
+def rules_for(links: Iterable[tuple[str, str | None]], rules: CanonicalRules) -> CanonicalRules:
+    """Return the rules for URLs that were seen together, each as written with its base. An answer has one
+    session id: where two URLs differ by `sid` alone, it is none.
+    """
+    if not rules.drop_session_ids or rules.keep_doubtful:
+        return rules
+    careful = rules._replace(keep_doubtful=True)
+    kept: dict[str, str] = {}
+    for href, base in links:
+        if not may_have_session_id(href) or (url := normal_url(href, base)) is None:
+            continue
+        full = canonical_url(url, careful)
+        if kept.setdefault(canonical_url(url, rules), full) != full:
+            return careful
+    return rules
 
 
 def origin_of(normal: str) -> str:

@@ -22,7 +22,7 @@ from smartspider.core.runs.run import (
 from smartspider.store import audit, cookies, events, metrics, statements, tasks
 from smartspider.store.database import Connection, Row, row, rows
 from smartspider.store.logs import store
-from smartspider.store.settle import files, recrawl
+from smartspider.store.settle import files, list_pages, recrawl
 from smartspider.store.settle import run as ledger_run
 from smartspider.store.settle.left_out import LeftOutCounts
 
@@ -222,7 +222,7 @@ def delete_step(connection: Connection, run_id: int) -> bool:
     low, high = first_id(run_id), end_id(run_id)
     for sql in (
         *(SQL.delete_keys, SQL.delete_rejects, SQL.delete_changes),
-        *(SQL.delete_items, SQL.delete_attempts, SQL.delete_urls),
+        *(SQL.delete_items, SQL.delete_attempts, list_pages.SQL.delete, SQL.delete_urls),
     ):
         connection.execute(sql, (low, high))
         if connection.changes():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 import msgspec
@@ -26,6 +26,7 @@ from smartspider.store.settle.files import FileOutcomes
 from smartspider.store.settle.host_health import HostHealth
 from smartspider.store.settle.items import item_writer
 from smartspider.store.settle.left_out import LeftOutCounts, LeftOutLinks, ReasonKey
+from smartspider.store.settle.list_pages import ListPage, ListPages
 from smartspider.store.settle.recrawl import FORGOTTEN, REMEMBERED, PageMemory
 from smartspider.store.settle.run import CounterDeltas, LedgerRun, RunCounters
 from smartspider.store.settle.step_log import StepLog
@@ -95,6 +96,9 @@ class RunSettlement:
             connection.execute(SQL.share_task, (run.task_id,))
         self._step_log = StepLog(connection, run.run_id)
         self._files = FileOutcomes(connection, run.run_id)
+        self._lists = ListPages(connection)
+        self._parents: dict[int, int] = {}
+        """The pages that led to next pages."""
         self._items = item_writer(connection, run, self._deltas)
         self._memory = self._page_memory()
         self._counts = LeftOutCounts(connection, run.run_id)
@@ -107,12 +111,14 @@ class RunSettlement:
 
     def load(self, row_query: RowCursor, child_query: KnownRows) -> None:
         """Read the results of the queries sent before."""
-        for url_id, state, host_id, visit, attempts, is_next_page, code in row_query:
+        for url_id, state, host_id, visit, attempts, is_next_page, code, parent_id in row_query:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
             self._visits[url_id] = visit
             self._attempts[url_id] = attempts
             self._skips[url_id] = (code or "other", bool(is_next_page))
+            if is_next_page and parent_id is not None:
+                self._parents[url_id] = parent_id
         self._children.load(child_query)
         self._health.load()
 
@@ -120,6 +126,7 @@ class RunSettlement:
         """Apply all verdicts, then their consequences for hosts and run."""
         settlements = self._recall_unchanged(settlements)
         self._items.load_keys(children.closes_of(settlements))
+        self._lists.load(self._asked_lists(settlements))
         for settlement in settlements:
             verdict = settlement.verdict
             late = self._deltas.late
@@ -151,6 +158,7 @@ class RunSettlement:
             connection.frontier.forget(self._run_id, url_id)
         reach("settle.closed")
         self._items.write()
+        self._lists.write()
         reach("settle.items")
         self._step_log.write()
         self._files.write()
@@ -294,6 +302,12 @@ class RunSettlement:
         self, url_id: int, verdict: Close, settlement: Settlement, *, landed: Request | None = None
     ) -> bool:
         """Write a page within the limits. Return whether its children were added."""
+        source = settlement.lease
+        page = ListPage(url_id, (landed or source.request).url)
+        judged = self._lists.judge(page, self._parents.get(source.url_id), verdict)
+        is_repeated = judged is not verdict
+        self._deltas.duplicates += len(verdict.items) - len(judged.items)
+        verdict = judged
         stored = self._run.within_limits(verdict, self._deltas)
         kept = self._items.add(url_id, stored)
         self._write_close(url_id, stored, settlement, items=kept.stored, landed=landed)
@@ -309,7 +323,13 @@ class RunSettlement:
             self._continued.append(settlement.lease.url_id)
         elif is_stored and stored.next_pages:
             self._left_out.add_requests(url_id, stored.next_pages, NOTHING_NEW)
-        return is_stored
+        return is_stored and not is_repeated
+
+    def _asked_lists(self, settlements: Sequence[Settlement]) -> Iterator[tuple[int, bytes]]:
+        for settlement in settlements:
+            verdict, url_id = settlement.verdict, settlement.lease.url_id
+            if isinstance(verdict, Close) and verdict.list_digest and url_id in self._parents:
+                yield self._parents[url_id], verdict.list_digest
 
     def _leave_out(self, url_id: int, page: Close) -> None:
         """Leave out the refused links of a page."""

@@ -5,8 +5,8 @@ SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, 
        cookie_version
 FROM run WHERE id = ?
 
--- row_state: state, host, visits and failures of a row, and why it is skipped
-SELECT id, state, host_id, visit, attempts, is_next_page, code FROM url WHERE id = ?
+-- row_state: state, host, visits and failures of a row, why it is skipped, and the page that led to it
+SELECT id, state, host_id, visit, attempts, is_next_page, code, parent_id FROM url WHERE id = ?
 
 -- close: close a request
 UPDATE url SET state = ?, reason = ?, code = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?

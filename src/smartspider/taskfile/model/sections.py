@@ -123,6 +123,10 @@ class Dedup(Section):
         default=True,
         description="Ignore well-known tracking parameters (utm_*, gclid, ...).",
     )
+    drop_session_ids: bool = Field(
+        default=True,
+        description="Ignore session ids in paths and queries (;jsessionid=, PHPSESSID, ...).",
+    )
 
 
 class Adaptive(Section):

@@ -232,6 +232,14 @@ CREATE TABLE run_cookie (                               -- cookies that sites se
 );
 CREATE INDEX run_cookie_version ON run_cookie (run_id, version);
 
+CREATE TABLE list_page (                                -- pages of lists, each with what it brought
+    chain  bigint NOT NULL,                              -- the page that its list begins with
+    digest bytea NOT NULL,                               -- of its items and links
+    url_id bigint NOT NULL,
+    PRIMARY KEY (chain, digest)
+);
+CREATE INDEX list_page_url ON list_page (url_id);
+
 CREATE TABLE file (                                     -- outcomes of requests for files
     run_id      bigint NOT NULL,
     fingerprint bytea NOT NULL,                           -- of the request

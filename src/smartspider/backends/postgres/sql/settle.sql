@@ -5,8 +5,8 @@ SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, 
        cookie_version
 FROM run WHERE id = ? FOR NO KEY UPDATE
 
--- row_state__many: state, host, visits and failures of a row, for many
-SELECT id, state, host_id, visit, attempts, is_next_page, code FROM url WHERE id = ANY (?::bigint[])
+-- row_state__many: state, host, visits, failures and parent of a row, for many
+SELECT id, state, host_id, visit, attempts, is_next_page, code, parent_id FROM url WHERE id = ANY (?::bigint[])
 
 -- close__many: close a request, for many
 UPDATE url SET state = closed.state, reason = closed.reason, code = closed.code, status = closed.status,

@@ -217,6 +217,14 @@ CREATE TABLE run_cookie (                               -- cookies that sites se
 ) WITHOUT ROWID;
 CREATE INDEX run_cookie_version ON run_cookie (run_id, version);
 
+CREATE TABLE list_page (                                -- pages of lists, each with what it brought
+    chain  INTEGER NOT NULL,                             -- the page that its list begins with
+    digest BLOB NOT NULL,                                -- of its items and links
+    url_id INTEGER NOT NULL,
+    PRIMARY KEY (chain, digest)
+) WITHOUT ROWID;
+CREATE INDEX list_page_url ON list_page (url_id);
+
 CREATE TABLE file (                                     -- outcomes of requests for files
     run_id      INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,                           -- of the request

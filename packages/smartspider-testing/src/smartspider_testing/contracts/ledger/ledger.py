@@ -41,6 +41,7 @@ from smartspider_testing.contracts.ledger.item_dedup import ItemDedupContract
 from smartspider_testing.contracts.ledger.late_settles import LateSettleContract
 from smartspider_testing.contracts.ledger.left_out import LeftOutContract
 from smartspider_testing.contracts.ledger.limits import LimitContract
+from smartspider_testing.contracts.ledger.list_ends import ListEndContract
 from smartspider_testing.contracts.ledger.redirects import RedirectContract
 from smartspider_testing.contracts.ledger.revisits import RevisitContract
 from smartspider_testing.contracts.ledger.step_log import StepLogContract
@@ -79,6 +80,7 @@ class LedgerContract(
     LeftOutContract,
     FileContract,
     CookieContract,
+    ListEndContract,
 ):
     """A page is settled once, completely or not at all."""
 
