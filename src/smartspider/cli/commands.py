@@ -86,6 +86,7 @@ RUN: dict[str, tuple[str, str]] = {
         "smartspider.cli.runs.control:stall",
         "Explain why a run makes no progress and suggest a fix.",
     ),
+    "series": ("smartspider.cli.runs.series:series", "Show what a run did over time."),
     "failures": ("smartspider.cli.runs.requests:failures", "Show failed requests."),
     "pages": ("smartspider.cli.runs.requests:pages", "Show the requests of a run and their outcomes."),
     "delete": ("smartspider.cli.runs.listing:delete", "Delete a run with its rows and logs."),

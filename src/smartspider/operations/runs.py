@@ -25,6 +25,7 @@ from smartspider.views.runs import (
     StatusView,
     TunedView,
 )
+from smartspider.views.series import SeriesView
 
 STARTED = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
 LOCATION = "/api/runs/{run_id}"
@@ -195,6 +196,29 @@ class RunOperations(Operations):
         from smartspider.services.runs import runs
 
         return await runs.get_metrics(self.installation, parse_id(run_id, "run"))
+
+    @operation(
+        "GET",
+        "/api/runs/{run_id}/series",
+        needs=("runs", "read"),
+        summary="Get the course of a run over time",
+        answer="The counts by period",
+    )
+    async def get_run_series(
+        self,
+        run_id: RunId,
+        *,
+        since: Annotated[str | None, query("From this time on; default: all.", max_length=60)] = None,
+        until: Annotated[str | None, query("Up to this time.", max_length=60)] = None,
+        points: Annotated[int, query("Maximum number of periods.", ge=1, le=500)] = 120,
+    ) -> SeriesView:
+        """Return what a run did in periods of equal length, and the events that explain its course: changed
+        states and settings, held hosts, guards.
+        """
+        from smartspider.services.runs import series
+
+        wanted = series.SeriesQuery(since, until, points)
+        return await series.get_series(self.installation, parse_id(run_id, "run"), wanted)
 
     @operation(
         "GET",

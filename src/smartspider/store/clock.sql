@@ -17,7 +17,8 @@ UPDATE clock SET steps = steps + 1, returns = returns + ?
 UPDATE host SET sent_until = sent_until + ?1, held_until = held_until + ?1, slowed_at = slowed_at + ?1
 
 -- move_runs: move the times from which runs measure
-UPDATE run SET resumed_at = resumed_at + ?1, told_at = told_at + ?1, asked_at = asked_at + ?1
+UPDATE run SET resumed_at = resumed_at + ?1, told_at = told_at + ?1, asked_at = asked_at + ?1,
+               point_at = point_at + ?1
 WHERE resumed_at IS NOT NULL OR told_at > 0
 
 -- move_notifications: move the due times of notifications

@@ -27,6 +27,12 @@ SQL = statements.load("events.sql", __package__)
 PUBLISHED = (HostHeld, HostAbandoned, GuardTripped, WorkerKilled)
 """Events that are published at once."""
 
+MAX_POINTS = 400
+"""Points of a series before every other one is deleted."""
+MAX_MARKS = 500
+MARKS = frozenset({"run.state", "run.tuned", *(event.name for event in PUBLISHED)})
+"""Events that explain why a series changes its course."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -34,7 +40,10 @@ def write(connection: Connection, run_id: int, name: str, data: dict[str, Any], 
     """Append an event to those of a run; does nothing for a deleted run."""
     found = row(connection, SQL.next_number, (run_id,))
     if found is not None:
-        connection.execute(SQL.add, (run_id, found[0], now, name, _encode(data).decode()))
+        event = (run_id, found[0], now, name, _encode(data).decode())
+        connection.execute(SQL.add, event)
+        if name in MARKS:
+            connection.execute(SQL.add_mark, (*event, MAX_MARKS))
 
 
 def write_events(connection: Connection, happened: list[Event], now: float) -> None:
@@ -64,13 +73,29 @@ def write_progress(
     connection: Connection, run_id: int, now: float, *, at_least_s: float = PROGRESS_EVERY_S
 ) -> None:
     """Append the progress of a run if it changed and at least `at_least_s` have passed since the last."""
-    for number, state, in_flight, *counts in rows(connection, SQL.progress, (run_id, now, now - at_least_s)):
+    told = rows(connection, SQL.progress, (run_id, now, now - at_least_s))
+    for number, state, in_flight, *counts, point_at, point_s, points in told:
         counters = Counters(*counts)
         if state in FINISHED:
             counters = msgspec.structs.replace(counters, skipped=counters.skipped + counters.open)
         left = max(in_flight - connection.frontier.ending(run_id), 0)
         data = {"state": state, **counted(counters, left)}
-        connection.execute(SQL.add, (run_id, number, now, PROGRESS, _encode(data).decode()))
+        event = (run_id, number, now, PROGRESS, _encode(data).decode())
+        connection.execute(SQL.add, event)
+        if at_least_s == 0.0 or now - point_at >= point_s:
+            connection.execute(SQL.add_point, event)
+            connection.execute(SQL.count_point, (now, run_id))
+            if points + 1 >= MAX_POINTS:
+                connection.execute(SQL.thin, (run_id,))
+                connection.execute(SQL.thinned, (run_id,))
+
+
+class RunPoint(msgspec.Struct, frozen=True):
+    """A point of a run's series: its progress, or an event that explains it. `data` is that of the event."""
+
+    at: float
+    name: str
+    data: bytes
 
 
 class EventFeed:
@@ -81,6 +106,8 @@ class EventFeed:
        run with the final counters.
     4. Only the oldest events of a run are deleted, and the first kept number is known.
     5. The cost of reading depends only on the number of events read.
+    6. The series of a run covers all of it in at most `MAX_POINTS` points of progress, the more apart the
+       longer it lasts, and `MAX_MARKS` others. Its last point has the final counters.
     """
 
     def __init__(self, database: Database) -> None:
@@ -101,6 +128,11 @@ class EventFeed:
     async def first_number(self, run_id: int) -> int:
         """Return the number of the oldest kept event of a run; 1 if none was deleted."""
         return await self._number(SQL.first_number, run_id)
+
+    async def series(self, run_id: int) -> list[RunPoint]:
+        """Return the series of a run, oldest first."""
+        found = await self._db.fetch(SQL.series, (run_id,))
+        return [RunPoint(at, name, data.encode()) for at, name, data in found]
 
     async def trim(self, run_id: int, keep: int) -> int:
         """Delete all but the newest events of a run. Return the number deleted."""

@@ -8,7 +8,7 @@ INSERT INTO event (run_id, number, at, name, data) VALUES (?, ?, ?, ?, ?)
 UPDATE run SET told_at = ?2, untold = 0, next_event = next_event + 1 WHERE id = ?1 AND untold <> 0 AND told_at <= ?3
 RETURNING next_event - 1, state, (SELECT count(*) FROM lease WHERE run_id = ?1),
           total, done, redirect, missing, skipped, dead, broken, items, rejected, duplicates, updated, duplicate_urls,
-          retries, returns, late, bytes_read, left_out, files
+          retries, returns, late, bytes_read, left_out, files, point_at, point_s, points
 
 -- changed: mark the progress of a run as changed
 UPDATE run SET untold = 1 WHERE id = ?
@@ -33,3 +33,28 @@ DELETE FROM event WHERE id IN (
 
 -- forget: delete some thousand events of a run
 DELETE FROM event WHERE id IN (SELECT id FROM event WHERE run_id = ? LIMIT 9999)
+
+-- add_point: keep an event in the series of a run
+INSERT INTO run_point (run_id, number, at, name, data) VALUES (?, ?, ?, ?, ?)
+
+-- add_mark: keep an event that explains the series, up to a number of them
+INSERT INTO run_point (run_id, number, at, name, data) SELECT ?1, ?2, ?3, ?4, ?5
+WHERE (SELECT count(*) FROM run_point WHERE run_id = ?1 AND name <> 'run.progress') < ?6
+
+-- count_point: count a point of the series
+UPDATE run SET point_at = ?, points = points + 1 WHERE id = ?
+
+-- thin: delete every other point of the series; those kept are the later ones, and counters only grow
+DELETE FROM run_point WHERE run_id = ?1 AND number IN (
+    SELECT number FROM (SELECT number, row_number() OVER (ORDER BY number DESC) AS place FROM run_point
+                        WHERE run_id = ?1 AND name = 'run.progress') AS point WHERE place % 2 = 0)
+
+-- thinned: double the time between two points
+UPDATE run SET point_s = point_s * 2, points = (SELECT count(*) FROM run_point WHERE run_id = ?1 AND name = 'run.progress')
+WHERE id = ?1
+
+-- series: the series of a run
+SELECT at, name, data FROM run_point WHERE run_id = ? ORDER BY number
+
+-- forget_series: delete the series of a run
+DELETE FROM run_point WHERE run_id = ?

@@ -76,6 +76,7 @@ TABLES = (
     ExportedTable("send", ("host_id", "at", "token")),
     ExportedTable("audit"),
     ExportedTable("event"),
+    ExportedTable("run_point", ("run_id", "number")),
     ExportedTable("log"),
     ExportedTable("user"),
     ExportedTable("token"),
@@ -87,7 +88,7 @@ TABLES = (
     ExportedTable("notification", shifted=("due_at",)),
     ExportedTable("firing", ("schedule_id", "fire_at")),
     ExportedTable("schedule"),
-    ExportedTable("run", shifted=("resumed_at", "asked_at", "told_at"), at_once=500),
+    ExportedTable("run", shifted=("resumed_at", "asked_at", "told_at", "point_at"), at_once=500),
 )
 """All tables that are exported row by row; those that start work come last."""
 

@@ -227,7 +227,7 @@ def delete_step(connection: Connection, run_id: int) -> bool:
         connection.execute(sql, (low, high))
         if connection.changes():
             return True
-    for sql in (SQL.delete_left_out, files.SQL.delete_files, cookies.SQL.delete):
+    for sql in (SQL.delete_left_out, files.SQL.delete_files, cookies.SQL.delete, events.SQL.forget_series):
         connection.execute(sql, (run_id,))
         if connection.changes():
             return True

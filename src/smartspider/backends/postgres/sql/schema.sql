@@ -110,7 +110,10 @@ CREATE TABLE run (
     cookie_version bigint NOT NULL DEFAULT 0,          -- settles that changed its cookies
     next_event     bigint NOT NULL DEFAULT 1,
     told_at        double precision NOT NULL DEFAULT 0,             -- time of its last progress event
-    untold         bigint NOT NULL DEFAULT 0           -- 1 if the progress changed since
+    untold         bigint NOT NULL DEFAULT 0,          -- 1 if the progress changed since
+    point_at       double precision NOT NULL DEFAULT 0,             -- time of the last point of its series
+    point_s        double precision NOT NULL DEFAULT 1,             -- the time between two of them, doubled as it grows
+    points         bigint NOT NULL DEFAULT 0           -- their number
 );
 CREATE INDEX run_of_task ON run (task_id, id);
 CREATE INDEX run_live ON run (id) WHERE state IN ('queued', 'running', 'stopping');
@@ -388,6 +391,15 @@ CREATE TABLE event (                                    -- events of runs
     PRIMARY KEY (run_id, number)
 );
 CREATE SEQUENCE event_id AS bigint OWNED BY event.id;
+
+CREATE TABLE run_point (                                 -- the series of a run: its progress over time, and marks
+    run_id bigint NOT NULL,
+    number bigint NOT NULL,                            -- of the event that it keeps
+    at     double precision NOT NULL,
+    name   text NOT NULL,
+    data   text NOT NULL,                               -- JSON
+    PRIMARY KEY (run_id, number)
+);
 
 -- Ids are given while the server commits. Their lock orders commits, and no client computes or waits under it.
 CREATE FUNCTION number_event() RETURNS trigger LANGUAGE plpgsql AS $$

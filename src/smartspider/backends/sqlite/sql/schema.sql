@@ -105,7 +105,10 @@ CREATE TABLE run (                                      -- small: every settle w
     cookie_version INTEGER NOT NULL DEFAULT 0,          -- settles that changed its cookies
     next_event     INTEGER NOT NULL DEFAULT 1,
     told_at        REAL NOT NULL DEFAULT 0,             -- time of its last progress event
-    untold         INTEGER NOT NULL DEFAULT 0           -- 1 if the progress changed since
+    untold         INTEGER NOT NULL DEFAULT 0,          -- 1 if the progress changed since
+    point_at       REAL NOT NULL DEFAULT 0,             -- time of the last point of its series
+    point_s        REAL NOT NULL DEFAULT 1,             -- the time between two of them, doubled as it grows
+    points         INTEGER NOT NULL DEFAULT 0           -- their number
 );
 CREATE INDEX run_of_task ON run (task_id, id);
 CREATE INDEX run_live ON run (id) WHERE state IN ('queued', 'running', 'stopping');
@@ -370,6 +373,15 @@ CREATE TABLE event (                                    -- events of runs
     data   TEXT NOT NULL                                -- JSON
 );
 CREATE UNIQUE INDEX event_run ON event (run_id, number);
+
+CREATE TABLE run_point (                                -- the series of a run: its progress over time, and marks
+    run_id INTEGER NOT NULL,
+    number INTEGER NOT NULL,                            -- of the event that it keeps
+    at     REAL NOT NULL,
+    name   TEXT NOT NULL,
+    data   TEXT NOT NULL,                               -- JSON
+    PRIMARY KEY (run_id, number)
+) WITHOUT ROWID;
 
 CREATE TABLE log (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -13,6 +13,7 @@ from smartspider.core.requests.politeness import MAX_HOLD_S
 from smartspider.core.runs.plan import Guards, RunLimits
 from smartspider.core.runs.run import Counters, Run
 from smartspider.core.workers.worker import WorkerRegistration
+from smartspider.store.events import MAX_POINTS
 from smartspider.views.runs import counted
 from smartspider_testing.contracts.actions import (
     HOST,
@@ -204,3 +205,39 @@ class EventFeedContract(BackendContract):
         for number in range(6):
             await views[number % 2].store.set_state(run.id, "running" if number % 2 else "paused")
         assert [one.number for one in await views[1].events.of_run(run.id)] == list(range(1, 9))
+
+    async def test_a_series_ends_with_the_final_counters(self, backend: Backend) -> None:
+        """Event feed 6: progress a second apart, each change of state with it."""
+        run = await begin(backend, *urls(9))
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        for lease in await take(backend, worker, run):
+            await settle(backend, done(lease, items=[{"n": 1}]))
+            await backend.clock.advance(0.5)
+        await backend.store.finish(run.id)
+        found = await backend.events.series(run.id)
+        progress = [one for one in found if one.name == PROGRESS]
+        assert [one.at for one in found] == sorted(one.at for one in found)
+        assert 5 <= len(progress) <= 7
+        last = msgspec.json.decode(progress[-1].data)
+        assert (last["state"], last["success_count"], last["items"]) == ("completed", 9, 9)
+        assert [one.name for one in found if one.name != PROGRESS] == ["run.state", "run.state"]
+
+    async def test_a_long_series_is_thinned(self, backend: Backend) -> None:
+        """Event feed 6: it covers all of the run, its points lie further apart, and marks stay."""
+        count = MAX_POINTS + 20
+        run = await begin(backend, *urls(count))
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        began_at = backend.clock.now()
+        while leases := await take(backend, worker, run, want=30):
+            for lease in leases:
+                await settle(backend, done(lease))
+                await backend.clock.advance(1.0)
+        found = await backend.events.series(run.id)
+        progress = [one.at - began_at for one in found if one.name == PROGRESS]
+        assert MAX_POINTS / 2 <= len(progress) < MAX_POINTS / 2 + 20
+        assert progress[0] < 3.0
+        assert progress[-1] > count - 3.0
+        assert [one.name for one in found if one.name != PROGRESS] == ["run.state"]
+        await backend.store.set_state(run.id, "cancelled")
+        await backend.store.delete_run(run.id)
+        assert await backend.events.series(run.id) == []
