@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fetch": ("smartspider.cli.crawl.page:fetch", "Fetch one URL as a crawl would and show the response."),
     "extract": ("smartspider.cli.crawl.page:extract", "Try rules on one URL."),
     "shell": ("smartspider.cli.crawl.page:shell", "Try rules on a page interactively."),
+    "overview": ("smartspider.cli.overview:overview", "Show what runs and what needs attention."),
     "run": ("smartspider.cli.commands:run", "Start, control, watch and delete runs."),
     "results": ("smartspider.cli.commands:results", "Show, export and compare the rows of a run."),
     "logs": ("smartspider.cli.logs:logs", "Show and follow log lines."),
@@ -60,7 +61,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start here": ("demo", "init", "suggest", "crawl"),
     "Tasks and pages": ("validate", "schema", "dry-run", "fetch", "extract", "shell"),
-    "Runs and rows": ("run", "results", "logs", "why"),
+    "Runs and rows": ("overview", "run", "results", "logs", "why"),
     "Server": ("up", "api", "worker", "keeper", "node", "host"),
     "Saved on a server": ("task", "schedule", "notification", "search"),
     "Access": ("profile", "token", "user", "audit"),

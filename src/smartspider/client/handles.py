@@ -23,7 +23,7 @@ from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
 from smartspider.views.runs import LiveEvent, MetricsView, StallView, StatusView, TunedView
-from smartspider.views.tasks import TaskLine, TaskSaved, TaskView
+from smartspider.views.tasks import TaskHead, TaskLine, TaskSaved, TaskView
 
 ENDED: frozenset[RunState] = FINISHED | {"stopped"}
 """States in which a run stays until a user acts."""
@@ -145,7 +145,7 @@ class TaskHandle:
     version: int
     saved: TaskSaved | None
 
-    def __init__(self, client: AllOperations, line: TaskLine | TaskSaved) -> None:
+    def __init__(self, client: AllOperations, line: TaskHead | TaskSaved) -> None:
         self._client = client
         self.id = line.id
         self.name = line.name

@@ -17,9 +17,9 @@ from smartspider.operations.operation import Operation
 from smartspider.operations.table import AllOperations
 from smartspider.operations.tasks import TaskText
 from smartspider.views.arguments import ExportArguments, LogArguments
-from smartspider.views.health import TargetsView
 from smartspider.views.logs import LogView
 from smartspider.views.runs import LiveEvent
+from smartspider.views.server import TargetsView
 
 RESET = "stream.reset"
 END = "stream.end"

@@ -35,7 +35,6 @@ from smartspider.views.arguments import (
 )
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView
-from smartspider.views.health import HealthView, ReadyView, TargetsView
 from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
@@ -66,6 +65,7 @@ from smartspider.views.runs import (
     ReceiptView,
     Retried,
     RunView,
+    SeriesView,
     StallView,
     Started,
     StatusView,
@@ -73,6 +73,7 @@ from smartspider.views.runs import (
 )
 from smartspider.views.schedules import Fired, FiringView, PreviewedTimes, ScheduleDetail, ScheduleView
 from smartspider.views.search import SearchHit
+from smartspider.views.server import HealthView, OverviewView, ReadyView, TargetsView
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView, VersionLine, VersionView
 
 class SyncTasks:
@@ -162,6 +163,7 @@ class SyncResults:
 class _ServerCalls:
     def get_health(self) -> HealthView: ...
     def get_readiness(self) -> ReadyView: ...
+    def get_overview(self) -> OverviewView: ...
     def get_task_schema(self) -> dict[str, Any]: ...
 
 class _SearchCalls:
@@ -417,6 +419,9 @@ class _RunCalls:
         self, run_id: RunId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
     ) -> Retried: ...
     def get_run_metrics(self, run_id: RunId) -> MetricsView: ...
+    def get_run_series(
+        self, run_id: RunId, *, since: str | None = None, until: str | None = None, points: int = 120
+    ) -> SeriesView: ...
     def explain_stall(self, run_id: RunId) -> StallView: ...
     def list_run_failures(
         self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None

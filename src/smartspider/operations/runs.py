@@ -20,12 +20,12 @@ from smartspider.views.runs import (
     ReceiptView,
     Retried,
     RunView,
+    SeriesView,
     StallView,
     Started,
     StatusView,
     TunedView,
 )
-from smartspider.views.series import SeriesView
 
 STARTED = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
 LOCATION = "/api/runs/{run_id}"

@@ -1,4 +1,4 @@
-"""Health, metrics and the schema of task files."""
+"""Health, the overview, metrics and the schema of task files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from smartspider import __version__
 from smartspider.operations.operation import Operations, operation
-from smartspider.views.health import HealthView, ReadyView
+from smartspider.views.server import HealthView, OverviewView, ReadyView
 
 TAGS = ("operations",)
 
@@ -42,6 +42,22 @@ class ServerOperations(Operations):
         token.
         """
         return await self.services.readiness.check()
+
+    @operation(
+        "GET",
+        "/api/overview",
+        needs=("runs", "read"),
+        summary="Get the state of the installation at a glance",
+        answer="The overview",
+        tags=TAGS,
+    )
+    async def get_overview(self) -> OverviewView:
+        """Return active runs with their speed, what needs attention with the actions that usually come next,
+        the newest tasks with their last runs, the load of nodes, and what is due next.
+        """
+        from smartspider.services.overview import get_overview
+
+        return await get_overview(self.installation)
 
     @operation(
         "GET",

@@ -108,7 +108,7 @@ class TaskOperations(Operations):
         """List tasks in the order of their creation, or by name with `name`."""
         from smartspider.services.tasks import views
 
-        return await views.list_tasks(self.installation.tasks, name, cursor=cursor, limit=limit)
+        return await views.list_tasks(self.installation, name, cursor=cursor, limit=limit)
 
     @operation(
         "GET",

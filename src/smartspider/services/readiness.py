@@ -9,7 +9,7 @@ from smartspider.core.errors import SmartSpiderError, StoreFull, StoreUnavailabl
 from smartspider.core.workers.worker import describe_silent
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.blockers import DISK_FULL, NO_WORKER, missing_leader, public_reason
-from smartspider.views.health import CheckView, ReadyView
+from smartspider.views.server import CheckView, ReadyView
 
 FRESH_S = 1.0
 """Time for which an answer is reused: the endpoint is open to everyone."""

@@ -197,6 +197,23 @@ class ScheduleStore:
         """Return enabled schedules whose `run_at` has passed, the longest due first."""
         return await self._listed(SQL.due, (self._db.now(), limit))
 
+    async def next_due(self, *, limit: int = 10) -> list[ScheduleRecord]:
+        """Return the enabled schedules that are due next, the earliest first."""
+        return await self._listed(SQL.next, (limit,))
+
+    async def next_times(self, task_ids: Sequence[int]) -> dict[int, float]:
+        """Return when tasks are due next, by task; none for a task without a due time."""
+
+        def work(connection: Connection) -> dict[int, float]:
+            found = connection.executemany(SQL.next_of_task, [(task_id,) for task_id in task_ids])
+            return {task_id: at for task_id, at in found if at is not None}
+
+        return await self._db.read(work)
+
+    async def troubled(self, since: float, *, limit: int = 20) -> list[Firing]:
+        """Return firings since a moment that started no run although they should have, newest first."""
+        return [Firing(*found) for found in await self._db.fetch(SQL.troubled, (since, limit))]
+
     async def _listed(self, sql: str, values: tuple[Any, ...]) -> list[ScheduleRecord]:
         return [_schedule(found) for found in await self._db.fetch(sql, values)]
 

@@ -27,6 +27,17 @@ FROM schedule WHERE task_id = ? AND id > ? ORDER BY id LIMIT ?
 -- count_of_task: number of schedules of a task
 SELECT count(*) FROM schedule WHERE task_id = ?
 
+-- next_of_task: the next due time of a task
+SELECT task_id, min(next_fire_at) FROM schedule WHERE task_id = ? AND is_enabled <> 0 GROUP BY task_id
+
+-- next: the schedules that are due next
+SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
+FROM schedule WHERE is_enabled AND run_at IS NOT NULL ORDER BY run_at LIMIT ?
+
+-- troubled: firings since a moment that started no run, newest first
+SELECT schedule_id, fire_at, at, outcome, reason, run_id, tries FROM firing
+WHERE at >= ? AND outcome IN ('missed', 'failed') ORDER BY at DESC LIMIT ?
+
 -- due: due schedules
 SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
 FROM schedule WHERE is_enabled AND run_at IS NOT NULL AND run_at <= ? ORDER BY run_at LIMIT ?

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from smartspider.core.runs.run import Counters, RunState
@@ -84,15 +86,15 @@ class RunView(msgspec.Struct, frozen=True):
     finished_at: str | None
     duration_s: float
     """Running time in seconds, excluding pauses."""
+    pages_per_s: float
+    """Average over the last 30 seconds; for an ended run, over its whole duration."""
+    eta_s: float | None
+    """Seconds until all known requests are fetched; null if it cannot be estimated."""
 
 
 class StatusView(RunView, frozen=True):
     """The status of a run: counters, speed and estimated end, and what was left out."""
 
-    pages_per_s: float
-    """Average over the last 30 seconds; for an ended run, over its whole duration."""
-    eta_s: float | None
-    """Seconds until all known requests are fetched; null if it cannot be estimated."""
     eta_low_s: float | None
     eta_high_s: float | None
     running_workers: int
@@ -292,3 +294,44 @@ class LiveEvent(msgspec.Struct, frozen=True):
     at: str
     event: str
     data: msgspec.Raw
+
+
+class SeriesPoint(msgspec.Struct, frozen=True):
+    """A period of a run. `queued` and `in_flight` are those at its end; the others count what happened in
+    it.
+    """
+
+    at: str
+    """The end of the period."""
+    seconds: float
+    success: int
+    redirects: int
+    missing: int
+    skipped: int
+    failed: int
+    retries: int
+    items: int
+    rejected: int
+    bytes_read: int
+    queued: int
+    in_flight: int
+
+
+class SeriesMark(msgspec.Struct, frozen=True):
+    """An event that explains the course of a run: a change of its state or settings, a held host, a guard."""
+
+    at: str
+    event: str
+    data: dict[str, Any]
+
+
+class SeriesView(msgspec.Struct, frozen=True):
+    """The course of a run over time. Over a whole run, the points add up to its counters, except that
+    requests which failed and were retried count as failed where they did.
+    """
+
+    run_id: str
+    since: str
+    until: str
+    points: list[SeriesPoint]
+    marks: list[SeriesMark]

@@ -33,8 +33,8 @@ class TaskSaved(msgspec.Struct, frozen=True):
     warnings: list[Wrong]
 
 
-class TaskLine(msgspec.Struct, frozen=True):
-    """A task in a list."""
+class TaskHead(msgspec.Struct, frozen=True):
+    """A task and its owner."""
 
     id: str
     task_id: str
@@ -45,6 +45,27 @@ class TaskLine(msgspec.Struct, frozen=True):
     updated_at: str
 
 
+class RecentRunView(msgspec.Struct, frozen=True):
+    """The outcome of a run in the history of its task."""
+
+    run_id: str
+    state: RunState
+    items: int
+    failed: int
+    """Failed requests."""
+    at: str
+    """When it ended; while it has not, when it was created."""
+
+
+class TaskLine(TaskHead, frozen=True):
+    """A task in a list."""
+
+    recent: list[RecentRunView]
+    """Its newest runs, oldest first, up to 30."""
+    next_fire_at: str | None
+    """When a schedule starts it next."""
+
+
 class NewestRun(msgspec.Struct, frozen=True):
     """The newest run of a task."""
 
@@ -53,7 +74,7 @@ class NewestRun(msgspec.Struct, frozen=True):
     reason: str
 
 
-class TaskView(TaskLine, frozen=True):
+class TaskView(TaskHead, frozen=True):
     """The newest version of a task. `spec` is the task file without defaults."""
 
     author: str

@@ -21,15 +21,17 @@ FOUND_BY_KEY = [
         f"store.{name}"
         for name in ("live_runs", "unfinished", "pages", "pages_open", "pages_closed", "failed")
     ),
-    *(f"store.{name}" for name in ("knobs", "has_open", "get_run")),
+    *(f"store.{name}" for name in ("knobs", "has_open", "get_run", "recent", "count_unfinished")),
     *(
         f"events.{name}"
-        for name in ("of_run", "since", "last_id", "first_number", "trim", "forget", "progress")
+        for name in ("of_run", "since", "last_id", "first_number", "trim", "forget", "progress", "series")
     ),
 ]
 INDEX = {
     "store.runs_named": "run_task",
     "store.runs_of_task": "run_of_task",
+    "store.recent": "run_of_task",
+    "store.count_unfinished": "run_state",
     "store.runs_in": "run_state",
     "store.runs_of_task_in": "run_task_state",
     "store.live_runs": "run_live",

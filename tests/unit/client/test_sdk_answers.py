@@ -77,6 +77,7 @@ Call = Callable[[Client, World], Awaitable[Any] | Any]
 CALLS: dict[str, Call] = {
     "get_health": lambda c, _: c.get_health(),
     "get_readiness": lambda c, _: c.get_readiness(),
+    "get_overview": lambda c, _: c.get_overview(),
     "list_metric_targets": lambda c, _: c.list_metric_targets(),
     "get_metrics": lambda c, _: c.get_metrics(),
     "get_task_schema": lambda c, _: c.get_task_schema(),
@@ -124,6 +125,7 @@ CALLS: dict[str, Call] = {
     "delete_run": lambda c, w: c.delete_run(w.made["retry_task"].run_id),
     "retry_run": lambda c, w: c.retry_run(w.run, which="all"),
     "get_run_metrics": lambda c, w: c.get_run_metrics(w.run),
+    "get_run_series": lambda c, w: c.get_run_series(w.run, points=5),
     "explain_stall": lambda c, w: c.explain_stall(w.paused),
     "list_run_failures": lambda c, w: c.list_run_failures(w.run),
     "list_run_pages": lambda c, w: c.list_run_pages(w.run, state="done", limit=1),

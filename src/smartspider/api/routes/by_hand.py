@@ -19,7 +19,7 @@ from smartspider.operations.access import SessionOperations
 from smartspider.operations.operation import Operation, operations_of
 from smartspider.operations.server import ServerOperations
 from smartspider.views.access import SessionView
-from smartspider.views.health import TargetsView
+from smartspider.views.server import TargetsView
 
 router = APIRouter()
 _DECLARED: dict[str, Operation] = {

@@ -12,7 +12,7 @@ from smartspider.cli.terminal.output import print_line, print_message, printed
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
-    from smartspider.views.series import SeriesMark, SeriesView
+    from smartspider.views.runs import SeriesMark, SeriesView
 
 COLUMNS = ("until", "pages/s", "done", "missing", "failed", "retries", "items", "queued", "in flight")
 
@@ -36,7 +36,8 @@ def _print_series(found: SeriesView) -> None:
 
 
 def _mark_text(mark: SeriesMark) -> str:
-    return f"{mark.event}  {bytes(mark.data).decode()}"
+    details = ", ".join(f"{name} {value}" for name, value in mark.data.items() if value not in ("", None))
+    return f"{mark.event}: {details}"
 
 
 @click.command()

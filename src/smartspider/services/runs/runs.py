@@ -19,6 +19,7 @@ from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.services.runs import views
 from smartspider.services.runs.blockers import NO_WORKER, find_blockers
 from smartspider.services.runs.lookup import newest_run
+from smartspider.store.diagnostics.progress import resting
 from smartspider.views.listed import Listed
 from smartspider.views.problem import Wrong
 from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
@@ -44,8 +45,15 @@ async def list_runs(
     found = await installation.store.list_runs(
         task_id=None if task is None else task.id, states=states, before=parse_cursor(cursor), limit=limit + 1
     )
+    lines = await run_lines(installation, found)
+    return to_page(lines, limit, lambda run: run.id, lambda run: run)
+
+
+async def run_lines(installation: Installation, found: Sequence[Run]) -> list[RunView]:
+    """Return the views of runs in a list, with their speed."""
+    moving = await installation.diagnostics.progress_of([run.id for run in found if run.state in LIVE])
     now = installation.clock.now()
-    return to_page(found, limit, lambda run: run.id, lambda run: views.run_view(run, now))
+    return [views.run_view(moving.get(run.id) or resting(run, now)) for run in found]
 
 
 async def list_failures(

@@ -9,11 +9,11 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.events import PROGRESS
-from smartspider.core.redaction.redactor import without_userinfo
+from smartspider.core.redaction.masking import mask_view
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_time
 from smartspider.store.events import RunPoint
-from smartspider.views.series import SeriesMark, SeriesPoint, SeriesView
+from smartspider.views.runs import SeriesMark, SeriesPoint, SeriesView
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -105,6 +105,4 @@ def _point(first: Progress, last: Progress, end: float, length: float) -> Series
 
 
 def _mark(point: RunPoint) -> SeriesMark:
-    return SeriesMark(
-        format_time(point.at), point.name, msgspec.Raw(without_userinfo(point.data.decode()).encode())
-    )
+    return SeriesMark(format_time(point.at), point.name, mask_view(msgspec.json.decode(point.data)))

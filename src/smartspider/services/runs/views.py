@@ -48,9 +48,9 @@ from smartspider.views.runs import (
 )
 
 
-def run_view(run: Run, now: float) -> RunView:
+def run_view(run_progress: RunProgress) -> RunView:
     """Return the view of a run in a list."""
-    return RunView(**_head(run, now))
+    return RunView(**_head(run_progress))
 
 
 def status_view(
@@ -61,9 +61,7 @@ def status_view(
     """Return the status of a run."""
     eta = progress.eta(run_progress)
     return StatusView(
-        **_head(run_progress.run, run_progress.now),
-        pages_per_s=progress.pages_per_s(run_progress),
-        eta_s=eta.eta_s,
+        **_head(run_progress),
         eta_low_s=eta.low_s,
         eta_high_s=eta.high_s,
         running_workers=run_progress.workers,
@@ -266,8 +264,8 @@ def receipt_view(run_id: int, hosts: list[HostReceipt], left_out: LeftOutReport)
     )
 
 
-def _head(run: Run, now: float) -> dict[str, Any]:
-    going_s = 0.0 if run.resumed_at is None else max(now - run.resumed_at, 0.0)
+def _head(run_progress: RunProgress) -> dict[str, Any]:
+    run = run_progress.run
     return {
         "id": str(run.id),
         "run_id": str(run.id),
@@ -280,7 +278,9 @@ def _head(run: Run, now: float) -> dict[str, Any]:
         "created_at": format_time(run.created_at),
         "started_at": format_time(run.started_at),
         "finished_at": format_time(run.finished_at),
-        "duration_s": round(run.active_s + going_s, 3),
+        "duration_s": round(run_progress.active_s, 3),
+        "pages_per_s": progress.pages_per_s(run_progress),
+        "eta_s": progress.eta(run_progress).eta_s,
         **_counted(run.counters, run.in_flight),
     }
 

@@ -18,12 +18,14 @@ from smartspider.services.tasks.confidentiality import sees_secrets
 from smartspider.services.tasks.masking import mask_changes, mask_spec
 from smartspider.services.tasks.spec_diff import SpecChange
 from smartspider.services.tasks.tasks import Applied, Revision, history, revision
+from smartspider.store.runs.listing import RecentRun
 from smartspider.store.tasks import TaskStore
 from smartspider.views.listed import Listed
 from smartspider.views.problem import wrongs
 from smartspider.views.tasks import (
     ChangeView,
     NewestRun,
+    RecentRunView,
     TaskLine,
     TaskSaved,
     TaskView,
@@ -32,13 +34,41 @@ from smartspider.views.tasks import (
 )
 
 
-async def list_tasks(tasks: TaskStore, name: str = "", *, cursor: str | None, limit: int) -> Listed[TaskLine]:
+async def list_tasks(
+    installation: Installation, name: str = "", *, cursor: str | None, limit: int
+) -> Listed[TaskLine]:
     """List tasks, oldest first; with `name`, those with this prefix by name."""
+    tasks = installation.tasks
     if name:
         found = await tasks.find_named(name, after=cursor or "", limit=limit + 1)
-        return to_page(found, limit, lambda task: task.name, _line)
-    found = await tasks.find(after=parse_cursor(cursor) or 0, limit=limit + 1)
-    return to_page(found, limit, lambda task: task.id, _line)
+    else:
+        found = await tasks.find(after=parse_cursor(cursor) or 0, limit=limit + 1)
+    lines = {line.id: line for line in await task_lines(installation, found[:limit])}
+    return to_page(
+        found, limit, lambda task: task.name if name else task.id, lambda task: lines[str(task.id)]
+    )
+
+
+async def task_lines(installation: Installation, found: Sequence[TaskRecord]) -> list[TaskLine]:
+    """Return the views of tasks in a list, with their newest runs and next due times."""
+    ids = [task.id for task in found]
+    recent = await installation.store.recent_runs(ids)
+    due = await installation.schedules.next_times(ids)
+    return [
+        TaskLine(
+            *_head(task),
+            recent=[recent_view(run) for run in reversed(recent[task.id])],
+            next_fire_at=format_time(due.get(task.id)),
+        )
+        for task in found
+    ]
+
+
+def recent_view(run: RecentRun) -> RecentRunView:
+    """Return the view of a run in the history of its task."""
+    return RecentRunView(
+        str(run.id), run.state, run.items, run.failed, format_time(run.finished_at or run.created_at)
+    )
 
 
 async def show(installation: Installation, principal: Principal, task: TaskRecord) -> TaskView:
@@ -80,10 +110,6 @@ def saved(applied: Applied, warnings: Sequence[Problem]) -> TaskSaved:
         changes=change_views(applied.changes),
         warnings=wrongs(warnings),
     )
-
-
-def _line(task: TaskRecord) -> TaskLine:
-    return TaskLine(*_head(task))
 
 
 def _version_line(task: TaskRecord, revision: Revision, *, in_full: bool) -> VersionLine:

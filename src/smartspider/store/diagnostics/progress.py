@@ -71,6 +71,12 @@ class _EndedCounts(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(_EndedCounts)
 
 
+def resting(run: Run, now: float) -> RunProgress:
+    """Return the progress of a run that does not work, without reading anything."""
+    going_s = 0.0 if run.resumed_at is None else max(now - run.resumed_at, 0.0)
+    return RunProgress(run, now, run.active_s + going_s, run.resumed_at, earlier=None, workers=0, queues=[])
+
+
 def read_progress(connection: Connection, run_id: int, now: float) -> RunProgress:
     """Return a run with its recent rate and its queues."""
     run = lifecycle.read_run(connection, run_id)

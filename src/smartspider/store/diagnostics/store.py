@@ -67,6 +67,14 @@ class Diagnostics:
             lambda connection: progress.read_progress(connection, run_id, self._db.now())
         )
 
+    async def progress_of(self, run_ids: Sequence[int]) -> dict[int, RunProgress]:
+        """Return the progress of several runs, by run."""
+        return await self._db.read(
+            lambda connection: {
+                run_id: progress.read_progress(connection, run_id, self._db.now()) for run_id in run_ids
+            }
+        )
+
     async def activity(self, run_id: int, limit: int = 20) -> RunActivity:
         """Return what lets a run make progress or prevents it, with up to `limit` gates."""
 

@@ -45,6 +45,28 @@ class FailedRequest(msgspec.Struct, frozen=True):
     id: int = 0
 
 
+class RecentRun(msgspec.Struct, frozen=True):
+    """The outcome of a run in the history of its task."""
+
+    task_id: int
+    id: int
+    state: RunState
+    items: int
+    failed: int
+    created_at: float
+    finished_at: float | None
+
+
+def recent_runs(connection: Connection, task_ids: Sequence[int], limit: int) -> dict[int, list[RecentRun]]:
+    """Return the newest runs of tasks, newest first, by task."""
+    by_task: dict[int, list[RecentRun]] = {task_id: [] for task_id in task_ids}
+    for found in connection.executemany(SQL.recent, [(task_id, limit) for task_id in by_task]):
+        by_task[found[0]].append(RecentRun(*found))
+    for runs in by_task.values():
+        runs.sort(key=lambda run: run.id, reverse=True)
+    return by_task
+
+
 def run_ids(
     connection: Connection,
     task_id: int | None,

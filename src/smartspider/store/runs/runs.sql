@@ -35,6 +35,13 @@ SELECT id FROM run WHERE state = ? AND id < ? ORDER BY id DESC LIMIT ?
 -- runs_of_task_in: of a task, in a state, newest first
 SELECT id FROM run WHERE task_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?
 
+-- recent: the newest runs of a task
+SELECT task_id, id, state, items, dead + broken, created_at, finished_at FROM run
+WHERE task_id = ? ORDER BY id DESC LIMIT ?
+
+-- count_unfinished: unfinished runs by state
+SELECT state, count(*) FROM run WHERE state IN ('created', 'queued', 'running', 'paused', 'stopping', 'stopped') GROUP BY state
+
 -- live_runs: live runs, oldest first
 SELECT id FROM run INDEXED BY run_live WHERE state IN ('queued', 'running', 'stopping') ORDER BY id
 

@@ -26,7 +26,7 @@ from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import reopen_failed as retries
 from smartspider.store.runs import tuning as settings
 from smartspider.store.runs.fsck import Finding
-from smartspider.store.runs.listing import FailedRequest, UrlRow
+from smartspider.store.runs.listing import FailedRequest, RecentRun, UrlRow
 from smartspider.store.runs.records import HostReceipt, HostStatus, StoredChange, StoredReject, UrlRecord
 
 SQL = lifecycle.SQL
@@ -114,6 +114,14 @@ class RunStore(ABC):
             return listing.read(connection, listing.run_ids(connection, task_id, states, before, limit))
 
         return await self._db.read(work)
+
+    async def recent_runs(self, task_ids: Sequence[int], limit: int = 30) -> dict[int, list[RecentRun]]:
+        """Return the newest runs of tasks, newest first, by task."""
+        return await self._db.read(lambda connection: listing.recent_runs(connection, task_ids, limit))
+
+    async def count_unfinished(self) -> dict[str, int]:
+        """Return the number of unfinished runs by state."""
+        return dict(await self._db.fetch(SQL.count_unfinished))
 
     async def live_runs(self) -> list[Run]:
         """Return queued, running and stopping runs, oldest first."""

@@ -233,7 +233,8 @@ async def test_lines_that_come_while_their_run_is_deleted_are_gone_with_it(backe
     async def delete_some() -> bool:
         return await backend.database.write(lambda db: lifecycle.delete_step(db, run.id))
 
-    while await backend.database.read(lambda db: rows(db, "SELECT 1 FROM url UNION ALL SELECT 1 FROM event")):
+    left = "SELECT 1 FROM url UNION ALL SELECT 1 FROM event UNION ALL SELECT 1 FROM run_point"
+    while await backend.database.read(lambda db: rows(db, left)):
         await delete_some()
     async with halfway(backend, lambda db: store.write(db, [line], backend.clock.now())):
         deleting = asyncio.create_task(delete_some())  # there is nothing else left of the run

@@ -87,3 +87,9 @@ FROM (
            least(delay_s, lag(delay_s) OVER (ORDER BY at)) AS delay_s
     FROM send WHERE host_id = ?1
 ) AS sent WHERE gap IS NOT NULL AND run_id = ?2
+
+-- recent__many: the newest runs of a task, for many
+SELECT newest.* FROM unnest(?::bigint[], ?::bigint[]) AS asked (task_id, most)
+CROSS JOIN LATERAL (
+    SELECT task_id, id, state, items, dead + broken, created_at, finished_at FROM run
+    WHERE run.task_id = asked.task_id ORDER BY id DESC LIMIT asked.most) AS newest

@@ -2,6 +2,13 @@
 SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
 FROM schedule WHERE task_id = ? AND is_of_task <> 0
 
+-- next_of_task__many: the next due time of a task, for many
+SELECT task_id, min(next_fire_at) FROM schedule WHERE task_id = ANY (?::bigint[]) AND is_enabled <> 0 GROUP BY task_id
+
+-- next: the schedules that are due next
+SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
+FROM schedule WHERE is_enabled <> 0 AND run_at IS NOT NULL ORDER BY run_at LIMIT ?
+
 -- due: due schedules
 SELECT id, task_id, rule, is_enabled, is_of_task, created_by, created_at, updated_at, next_fire_at, run_at
 FROM schedule WHERE is_enabled <> 0 AND run_at IS NOT NULL AND run_at <= ? ORDER BY run_at LIMIT ?

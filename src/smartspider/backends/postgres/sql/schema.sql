@@ -522,6 +522,7 @@ CREATE TABLE firing (                                   -- one row for each due 
     PRIMARY KEY (schedule_id, fire_at)
 );
 CREATE INDEX firing_watched ON firing (schedule_id, fire_at) WHERE is_watched <> 0;
+CREATE INDEX firing_troubled ON firing (at) WHERE outcome IN ('missed', 'failed');
 
 CREATE TABLE leader (                                   -- one row: the leading keeper
     owner text NOT NULL,

@@ -491,6 +491,7 @@ CREATE TABLE firing (                                   -- one row for each due 
     PRIMARY KEY (schedule_id, fire_at)
 ) WITHOUT ROWID;
 CREATE INDEX firing_watched ON firing (schedule_id, fire_at) WHERE is_watched;
+CREATE INDEX firing_troubled ON firing (at) WHERE outcome IN ('missed', 'failed');
 
 CREATE TABLE leader (                                   -- one row: the leading keeper
     owner TEXT NOT NULL,

@@ -57,6 +57,19 @@ class ListingContract(BackendContract):
         assert await backend.store.find_runs(limit=1) == [runs[-1]]
         assert await backend.store.find_runs("a", limit=2) == [runs[4], runs[2]]
 
+    async def test_the_history_of_tasks_is_read_together(self, backend: Backend) -> None:
+        """RunStore 8: the newest runs of each, and the number of unfinished ones by state."""
+        runs = await some_runs(backend)
+        ids = {name: (await backend.tasks.get(name)).id for name in "ab"}
+        found = await backend.store.recent_runs([*ids.values(), 99], 2)
+        assert [one.id for one in found[ids["a"]]] == [runs[4].id, runs[2].id]
+        assert [(one.id, one.state) for one in found[ids["b"]]] == [
+            (runs[5].id, "cancelled"),
+            (runs[3].id, "running"),
+        ]
+        assert found[99] == []
+        assert await backend.store.count_unfinished() == {"queued": 1, "paused": 2, "running": 1}
+
     async def test_live_runs_are_those_to_work_on_oldest_first(self, backend: Backend) -> None:
         """RunStore 8: queued, running and stopping."""
         runs = await some_runs(backend)

@@ -329,3 +329,24 @@ class ScheduleStoreContract(BackendContract):
         kept = await backend.schedules.firings(schedule.id, limit=10_000)
         assert len(kept) == KEPT_FIRINGS
         assert kept[0].fire_at == KEPT_FIRINGS + 4
+
+    async def test_what_is_due_next_is_known_by_schedule_and_by_task(self, backend: Backend) -> None:
+        """Schedules 4: the earliest first; disabled ones are not due."""
+        (one, _), (two, _) = await kept_task(backend, "one"), await kept_task(backend, "two")
+        now = backend.clock.now()
+        add = backend.schedules.add
+        late = await add(one, HOURLY, actor="ann", next_fire_at=now + 90.0)
+        soon = await add(one, HOURLY, actor="ann", next_fire_at=now + 60.0)
+        await add(two, HOURLY, actor="ann", next_fire_at=now + 30.0, is_enabled=False)
+        assert [schedule.id for schedule in await backend.schedules.next_due()] == [soon.id, late.id]
+        assert await backend.schedules.next_times([one, two]) == {one: now + 60.0}
+
+    async def test_a_missed_firing_is_found_by_its_time(self, backend: Backend) -> None:
+        """Schedules 4: those that started no run although they should have."""
+        schedule, due = await due_now(backend)
+        epoch, now = await leading(backend), backend.clock.now()
+        missed = DueFiring(schedule.id, now - 60.0, "missed", "nobody led", next_fire_at=now)
+        await backend.schedules.fire(missed, epoch=epoch)
+        await backend.schedules.fire(due, epoch=epoch)
+        assert [one.reason for one in await backend.schedules.troubled(now - 1.0)] == ["nobody led"]
+        assert await backend.schedules.troubled(now + 1.0) == []
