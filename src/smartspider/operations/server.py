@@ -1,12 +1,12 @@
-"""Health, metrics and the schema of task files."""
+"""Health, the capabilities, and the schema of task files."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from smartspider import __version__
-from smartspider.operations.operation import Operations, operation
-from smartspider.views.health import HealthView, ReadyView
+from smartspider.operations.operation import Operations, operation, operations_of
+from smartspider.views.health import AboutView, HealthView, ReadyView
 
 TAGS = ("operations",)
 
@@ -42,6 +42,20 @@ class ServerOperations(Operations):
         token.
         """
         return await self.services.readiness.check()
+
+    @operation(
+        "GET",
+        "/api/about",
+        needs="signed_in",
+        summary="Get the version and the capabilities",
+        answer="The version, and the nouns that there are operations for",
+        example={"version": __version__, "capabilities": ["logs", "results", "runs", "tasks"]},
+        tags=TAGS,
+    )
+    async def get_about(self) -> AboutView:
+        """Return the version of the server and its capabilities. Clients offer only what is listed."""
+        tags = {tag for one in operations_of(type(self)) for tag in one.tags}
+        return AboutView(__version__, sorted(tags))
 
     @operation(
         "GET",
