@@ -11,10 +11,10 @@ SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help python setup setup-dev servers faketime demo serve test check lint bench soak lock format clean
+.PHONY: help python setup setup-dev servers faketime demo serve test check lint bench soak console console-test lock format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 python:
 	@command -v $(PYTHON) >/dev/null || { \
@@ -67,6 +67,14 @@ soak: servers faketime ## run the long fault tests
 	$(SECTION) 'smartspider chaos'
 	@$(BIN)/smartspider chaos
 
+console: python ## build the console; needs the package registries
+	@$(SETUP) console
+	@.venv-console/bin/python scripts/console.py build
+
+console-test: python ## check the types of the console, run its unit tests and build it again
+	@$(SETUP) console
+	@.venv-console/bin/python scripts/console.py test
+
 lock: setup ## rewrite requirements/*.lock from pyproject.toml
 	@$(BIN)/python scripts/lock.py
 
@@ -75,6 +83,6 @@ format: setup-dev ## format the code
 	@$(BIN)/ruff format
 
 clean: ## remove everything that make created; crawled data stays
-	@rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
+	@rm -rf .venv .venv-bench .venv-console console/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
 		.benchmarks dist build
 	@find src packages tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

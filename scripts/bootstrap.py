@@ -1,4 +1,4 @@
-"""Create the virtual environments of this checkout from the lock files: `bootstrap.py runtime|dev|bench`.
+"""Create a virtual environment of this checkout from its lock file: `bootstrap.py PURPOSE`.
 
 Uses only the standard library and runs on an older Python, so that it can report what is missing. Does
 nothing, without network access, if everything is in place.
@@ -30,6 +30,7 @@ PURPOSES = {
     "runtime": Purpose(".venv", "runtime.lock", projects=(".",), includes=()),
     "dev": Purpose(".venv", "dev.lock", projects=(".", KIT), includes=("runtime",)),
     "bench": Purpose(".venv-bench", "bench.lock", projects=(), includes=()),
+    "console": Purpose(".venv-console", "console.lock", projects=(), includes=()),
 }
 
 

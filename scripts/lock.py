@@ -39,6 +39,7 @@ def main(options: list[str]) -> int:
         build,
     )
     compile_lock("bench", ["--group", "bench", *options])
+    compile_lock("console", ["--group", "console", *options])
     return 0
 
 

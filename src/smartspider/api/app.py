@@ -1,4 +1,4 @@
-"""The ASGI app: routes, error responses, middleware and the OpenAPI document."""
+"""The ASGI app: routes, the console, error responses, middleware and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from functools import cache
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from smartspider import __version__
-from smartspider.api import openapi, problems, security
+from smartspider.api import console, openapi, problems, security
 from smartspider.api.limits import ApiLimits
 from smartspider.api.middleware import timing
 from smartspider.api.middleware.strict_parameters import make_strict
@@ -45,7 +43,7 @@ def create_app(
     # Added to the app itself: a nested router costs another search.
     app.router.routes += _routes_of_table() if operations is OPERATIONS else _build_routes(operations)
     app.add_route("/api/docs", openapi.docs_page, include_in_schema=False)
-    app.add_route("/", _front, include_in_schema=False)
+    console.install(app)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # FastAPI's way to customize it
     return app
 
@@ -69,11 +67,6 @@ def _build_routes(operations: tuple[Operation, ...]) -> tuple[BaseRoute, ...]:
 def _routes_of_table() -> tuple[BaseRoute, ...]:
     """Return the routes of the operation table, built once (0.1 s) for all apps of a process."""
     return _build_routes(OPERATIONS)
-
-
-async def _front(_request: Request) -> Response:
-    """Redirect the root to the API documentation."""
-    return RedirectResponse("/api/docs", 307)
 
 
 class IgnoreTrailingSlash:

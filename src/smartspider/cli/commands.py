@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "token": ("smartspider.cli.access.tokens:token", "Manage API tokens."),
     "user": ("smartspider.cli.access.users:user", "Manage users."),
     "audit": ("smartspider.cli.audit:audit", "Show and verify the audit log."),
+    "about": ("smartspider.cli.server.about:about", "Show the version and the capabilities of a server."),
     "doctor": ("smartspider.cli.server.checks:doctor", "Check the installation and show disk use."),
     "fsck": ("smartspider.cli.server.checks:fsck", "Check and repair a data folder or a cluster."),
     "move": ("smartspider.cli.server.move:move", "Migrate a data folder to a cluster."),
@@ -65,7 +66,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Server": ("up", "api", "worker", "keeper", "node", "host"),
     "Saved on a server": ("task", "schedule", "notification", "search"),
     "Access": ("profile", "token", "user", "audit"),
-    "Maintenance": ("doctor", "fsck", "move", "chaos", "completion", "help"),
+    "Maintenance": ("about", "doctor", "fsck", "move", "chaos", "completion", "help"),
 }
 """Section of the help → its commands."""
 

@@ -73,7 +73,7 @@ from smartspider.views.runs import (
 )
 from smartspider.views.schedules import Fired, FiringView, PreviewedTimes, ScheduleDetail, ScheduleView
 from smartspider.views.search import SearchHit
-from smartspider.views.server import HealthView, OverviewView, ReadyView, TargetsView
+from smartspider.views.server import AboutView, HealthView, OverviewView, ReadyView, TargetsView
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView, VersionLine, VersionView
 
 class SyncTasks:
@@ -164,6 +164,7 @@ class _ServerCalls:
     def get_health(self) -> HealthView: ...
     def get_readiness(self) -> ReadyView: ...
     def get_overview(self) -> OverviewView: ...
+    def get_about(self) -> AboutView: ...
     def get_task_schema(self) -> dict[str, Any]: ...
 
 class _SearchCalls:

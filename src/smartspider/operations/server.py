@@ -1,12 +1,12 @@
-"""Health, the overview, metrics and the schema of task files."""
+"""Health, the capabilities, the overview, and the schema of task files."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from smartspider import __version__
-from smartspider.operations.operation import Operations, operation
-from smartspider.views.server import HealthView, OverviewView, ReadyView
+from smartspider.operations.operation import Operations, operation, operations_of
+from smartspider.views.server import AboutView, HealthView, OverviewView, ReadyView
 
 TAGS = ("operations",)
 
@@ -58,6 +58,20 @@ class ServerOperations(Operations):
         from smartspider.services.overview import get_overview
 
         return await get_overview(self.installation)
+
+    @operation(
+        "GET",
+        "/api/about",
+        needs="signed_in",
+        summary="Get the version and the capabilities",
+        answer="The version, and the nouns that there are operations for",
+        example={"version": __version__, "capabilities": ["logs", "results", "runs", "tasks"]},
+        tags=TAGS,
+    )
+    async def get_about(self) -> AboutView:
+        """Return the version of the server and its capabilities. Clients offer only what is listed."""
+        tags = {tag for one in operations_of(type(self)) for tag in one.tags}
+        return AboutView(__version__, sorted(tags))
 
     @operation(
         "GET",

@@ -17,6 +17,13 @@ class HealthView(msgspec.Struct, frozen=True):
     version: str
 
 
+class AboutView(msgspec.Struct, frozen=True):
+    """A server: its version, and the nouns that its API has operations for."""
+
+    version: str
+    capabilities: list[str]
+
+
 class CheckView(msgspec.Struct, frozen=True):
     """The result of one check."""
 

@@ -105,22 +105,22 @@ def test_everything_but_the_contracts_exceptions_is_behind_the_door(services: Se
     app = create_app(services)
     found = {route.path for route in app.routes if isinstance(route, Route | APIRoute | APIWebSocketRoute)}
     assert found >= PUBLIC_PATHS
-    assert {path for path in found if is_public(path)} == PUBLIC_PATHS | {
-        "/"
-    }  # which only leads to /api/docs
+    assert {path for path in found if is_public(path)} == PUBLIC_PATHS
     for path in ("/api", "/api/", "/api/new", "/metrics", "/metrics/", "/api/auth/token/x", "/api/docs/x"):
         assert not is_public(path), path
 
 
 def test_every_route_says_what_it_needs(all_operations: list[Operation]) -> None:
-    """Or needs only somebody who is signed in, and then it is about themselves."""
+    """Or needs only somebody who is signed in, and then it is about themselves or the server."""
     assert len(all_operations) > 20
     for operation in all_operations:
         if is_public(operation.path):
             assert operation.needs is None, operation
         else:
             assert operation.is_secured, operation
-            assert operation.needs in SCOPES or operation.path.startswith("/api/auth/"), operation
+            assert operation.needs in SCOPES or operation.path.startswith(("/api/auth/", "/api/about")), (
+                operation
+            )
         if operation.needs and operation.method not in ("GET", "HEAD"):
             reads = ("/api/preview", "/api/schedules/preview", "/api/results/export")
             assert operation.needs.endswith(":write") or operation.path in reads, operation

@@ -126,12 +126,3 @@ async def test_a_form_is_told_that_json_is_wanted(api: Caller) -> None:
     problem = (await api("POST", "/api/preview", data={"url": "http://x.example/"})).expect(400).json
     assert problem["detail"] == "the body is not JSON: expecting value at line 1 column 1"
     assert "application/json" in problem["hint"]
-
-
-async def test_the_address_of_the_server_leads_to_the_documentation(api: Caller) -> None:
-    nobody = api.with_token(None)
-    answer = (await nobody.get("/", allow_redirects=False)).expect(307)
-    assert answer.headers["Location"] == "/api/docs"
-    page = (await nobody.get("/")).expect(200).body
-    assert b"<noscript>" in page
-    assert b'href="/api/openapi.json"' in page

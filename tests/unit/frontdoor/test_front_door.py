@@ -29,7 +29,9 @@ def make(*arguments: str) -> str:
 def test_make_alone_lists_what_it_can_do() -> None:
     assert make() == make("help")
     listed = re.findall(r"^  make (\S+) +\S", make(), re.MULTILINE)
-    assert listed == "help setup demo serve test check bench soak lock format clean".split()
+    assert (
+        listed == "help setup demo serve test check bench soak console console-test lock format clean".split()
+    )
 
 
 def test_make_test_goes_from_the_cheapest_check_to_the_dearest() -> None:

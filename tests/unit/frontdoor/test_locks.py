@@ -37,6 +37,7 @@ def wanted() -> dict[str, list[str]]:
         "runtime": runtime,
         "dev": [*runtime, *kit, *groups["dev"]],
         "bench": groups["bench"],
+        "console": groups["console"],
     }
 
 

@@ -1,0 +1,20 @@
+import { computed } from "vue";
+import { can, session } from "@/api/session";
+import { features } from "@/app/features";
+import type { Feature } from "@/shared/feature";
+
+/** Return whether a server with these capabilities has a feature. */
+export function isAvailable(feature: Feature, capabilities: readonly string[]): boolean {
+  return feature.capability === undefined || capabilities.includes(feature.capability);
+}
+
+/** The features of this server. */
+export const available = computed(() => features.filter((one) => isAvailable(one, session.about?.capabilities ?? [])));
+
+/** The menu entries for this caller, in order. */
+export const menu = computed(() =>
+  available.value
+    .flatMap((feature) => (feature.menu ? [{ ...feature.menu, label: `${feature.id}.${feature.menu.label}` }] : []))
+    .filter((entry) => can(entry.scope))
+    .sort((a, b) => a.order - b.order),
+);

@@ -1,0 +1,20 @@
+import { computed, type WritableComputedRef } from "vue";
+import { useRoute, useRouter } from "vue-router";
+
+/** A value that lives in the query of the address, so that it survives a reload and can be shared. */
+export function useQueryParam(name: string, otherwise = ""): WritableComputedRef<string> {
+  const route = useRoute();
+  const router = useRouter();
+  return computed({
+    get: () => {
+      const found = route.query[name];
+      return (Array.isArray(found) ? found[0] : found) ?? otherwise;
+    },
+    set: (value) => {
+      const query = { ...route.query };
+      if (value === otherwise) delete query[name];
+      else query[name] = value;
+      void router.replace({ query, hash: route.hash });
+    },
+  });
+}
