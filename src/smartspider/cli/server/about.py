@@ -10,7 +10,7 @@ from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import print_line, printed
 
 if TYPE_CHECKING:
-    from smartspider.views.health import AboutView
+    from smartspider.views.server import AboutView
 
 
 def _print_about(about: AboutView) -> None:
