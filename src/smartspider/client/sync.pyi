@@ -21,7 +21,7 @@ from smartspider.operations.hosts import Host, Scope
 from smartspider.operations.logs import OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
 from smartspider.operations.results import RowCursor
-from smartspider.operations.runs import WhichFailed
+from smartspider.operations.runs import SeriesPoints, SeriesSince, SeriesUntil, WhichFailed
 from smartspider.operations.tasks import Note, TaskBody, TaskText
 from smartspider.views.access import MeView, NewTokenView, SessionView, TicketView, TokenView, UserView
 from smartspider.views.arguments import (
@@ -409,6 +409,9 @@ class _RunCalls:
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Listed[RunView]: ...
+    def get_series(
+        self, *, since: SeriesSince = None, until: SeriesUntil = None, points: SeriesPoints = 120
+    ) -> SeriesView: ...
     def get_run(self, run_id: RunId) -> StatusView: ...
     def tune_run(self, run_id: RunId, **tuning: Unpack[Tuning]) -> TunedView: ...
     def delete_run(self, run_id: RunId) -> None: ...
@@ -421,7 +424,12 @@ class _RunCalls:
     ) -> Retried: ...
     def get_run_metrics(self, run_id: RunId) -> MetricsView: ...
     def get_run_series(
-        self, run_id: RunId, *, since: str | None = None, until: str | None = None, points: int = 120
+        self,
+        run_id: RunId,
+        *,
+        since: SeriesSince = None,
+        until: SeriesUntil = None,
+        points: SeriesPoints = 120,
     ) -> SeriesView: ...
     def explain_stall(self, run_id: RunId) -> StallView: ...
     def list_run_failures(

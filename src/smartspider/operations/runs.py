@@ -30,6 +30,9 @@ from smartspider.views.runs import (
 STARTED = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
 LOCATION = "/api/runs/{run_id}"
 Which = Literal["failed", "all"]
+SeriesSince = Annotated[str | None, query("From this time on.", max_length=60)]
+SeriesUntil = Annotated[str | None, query("Up to this time.", max_length=60)]
+SeriesPoints = Annotated[int, query("Maximum number of periods.", ge=1, le=500)]
 WhichFailed = Annotated[
     Which,
     body("`failed`: what failed, in the same run; `all`: everything, in a new run of the same version."),
@@ -108,6 +111,25 @@ class RunOperations(Operations):
         task = None if task_id is None else await find_task(self.installation, task_id, or_deleted=True)
         states: Sequence[RunState] = (state,) if isinstance(state, str) else tuple(state or ())
         return await runs.list_runs(self.installation, task, states, cursor=cursor, limit=limit)
+
+    @operation(
+        "GET",
+        "/api/series",
+        needs=("runs", "read"),
+        summary="Get the course of all runs over time",
+        answer="The counts by period",
+        tags=("runs",),
+        is_heavy=True,
+    )
+    async def get_series(
+        self, *, since: SeriesSince = None, until: SeriesUntil = None, points: SeriesPoints = 120
+    ) -> SeriesView:
+        """Return what the newest runs did together in periods of equal length, by default in the last
+        hour.
+        """
+        from smartspider.services.runs import series
+
+        return await series.get_total_series(self.installation, series.SeriesQuery(since, until, points))
 
     @operation("GET", "/api/runs/{run_id}", needs=("runs", "read"), summary="Get a run", answer="The run")
     async def get_run(self, run_id: RunId) -> StatusView:
@@ -208,9 +230,9 @@ class RunOperations(Operations):
         self,
         run_id: RunId,
         *,
-        since: Annotated[str | None, query("From this time on; default: all.", max_length=60)] = None,
-        until: Annotated[str | None, query("Up to this time.", max_length=60)] = None,
-        points: Annotated[int, query("Maximum number of periods.", ge=1, le=500)] = 120,
+        since: SeriesSince = None,
+        until: SeriesUntil = None,
+        points: SeriesPoints = 120,
     ) -> SeriesView:
         """Return what a run did in periods of equal length, and the events that explain its course: changed
         states and settings, held hosts, guards.

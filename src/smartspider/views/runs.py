@@ -326,11 +326,12 @@ class SeriesMark(msgspec.Struct, frozen=True):
 
 
 class SeriesView(msgspec.Struct, frozen=True):
-    """The course of a run over time. Over a whole run, the points add up to its counters, except that
-    requests which failed and were retried count as failed where they did.
+    """The course of a run over time, or of all runs together. Over a whole run, the points add up to its
+    counters, except that requests which failed and were retried count as failed where they did.
     """
 
-    run_id: str
+    run_id: str | None
+    """Null for all runs together."""
     since: str
     until: str
     points: list[SeriesPoint]

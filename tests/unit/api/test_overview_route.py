@@ -120,6 +120,8 @@ async def test_the_series_of_a_run_adds_up_to_its_counters(api: Caller, services
     assert sum(one["success"] for one in series["points"]) == status["success_count"] == 1
     assert sum(one["items"] for one in series["points"]) == status["items"] == 4
     assert [mark["event"] for mark in series["marks"]] == ["run.state", "run.state"]
+    total = (await api.get("/api/series?points=4")).expect(200).json
+    assert (len(total["points"]), sum(one["items"] for one in total["points"])) == (4, 4)
     wrong = await api.get(f"/api/runs/{run}/series?since=2030-01-01T00:00:00Z&until=2029-01-01T00:00:00Z")
     assert wrong.expect(422).json["detail"] == "`since` is later than `until`"
     (await api.get("/api/runs/99/series")).expect(404)

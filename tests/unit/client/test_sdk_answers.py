@@ -125,6 +125,7 @@ CALLS: dict[str, Call] = {
     "delete_run": lambda c, w: c.delete_run(w.made["retry_task"].run_id),
     "retry_run": lambda c, w: c.retry_run(w.run, which="all"),
     "get_run_metrics": lambda c, w: c.get_run_metrics(w.run),
+    "get_series": lambda c, _: c.get_series(points=5),
     "get_run_series": lambda c, w: c.get_run_series(w.run, points=5),
     "explain_stall": lambda c, w: c.explain_stall(w.paused),
     "list_run_failures": lambda c, w: c.list_run_failures(w.run),

@@ -22,7 +22,7 @@ def _print_series(found: SeriesView) -> None:
     from smartspider.cli.times import format_time
 
     if not found.points:
-        print_message(f"run {found.run_id} has done nothing in this time")
+        print_message("nothing was done in this time")
     rows = []
     for one in found.points:
         ended = one.success + one.redirects + one.missing + one.failed
@@ -42,17 +42,20 @@ def _mark_text(mark: SeriesMark) -> str:
 
 @click.command()
 @RUN_OR_NEWEST
+@click.option("--all", "of_all", is_flag=True, help="All runs together; by default in the last hour.")
 @click.option("--since", metavar="TIME", help="From this time on.")
 @click.option("--until", metavar="TIME", help="Up to this time.")
 @click.option("--points", type=click.IntRange(1, 500), default=20, show_default=True, help="Periods.")
 @with_target
 @printed(_print_series)
 def series(
-    run_id: str | None, since: str | None, until: str | None, points: int, target: Target
+    run_id: str | None, since: str | None, until: str | None, points: int, target: Target, *, of_all: bool
 ) -> SeriesView:
     """Show what a run did over time, and the events that explain its course."""
 
     async def read(operations: AllOperations) -> SeriesView:
+        if of_all:
+            return await operations.get_series(since=since, until=until, points=points)
         found = await find_run_id(operations, run_id)
         return await operations.get_run_series(found, since=since, until=until, points=points)
 
