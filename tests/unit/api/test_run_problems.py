@@ -92,6 +92,7 @@ async def test_problems_come_in_pages(api: Caller, services: Services) -> None:
         ("cause=timeout&host=other.example", []),
         ("status=403", [1]),
         ("host=127.0.0.1&q=/P4", [4]),
+        ("host=LOCALHOST", []),
         ("page=default&state=done", [0, 5]),
         ("q=%25", []),
     ],

@@ -34,12 +34,14 @@ def _print_problems(found: ProblemList) -> None:
         what = f"{group.cause} of {group.field or 'an item'}" if group.kind == "rejected" else group.cause
         print_line(f"{at_least}{group.count} {group.kind}: {what} at {group.host}")
         print_line(f"  from {group.first_at} to {group.last_at}")
-        print_line(f"  such as {group.example.url} ({group.example.reason})")
+        print_line(f"  such as {group.example.url} ({' '.join(group.example.reason.split())[:300]})")
         print_line(f"  try: {group.advice}")
     print_message(f"{count(len(groups), 'problem')} of run {found.run_id}")
 
 
 def _print_page(found: PageDetails) -> None:
+    from smartspider.views.logs import log_text
+
     print_explanation(found.explanation)
     print_line(f"  {'children':<12} {found.children}")
     for change in found.cleaning:
@@ -47,7 +49,7 @@ def _print_page(found: PageDetails) -> None:
             f"  {'cleaned':<12} {change.field}: {change.before!r} → {change.after!r} ({change.step})"[:200]
         )
     for line in found.logs:
-        print_line(f"  {'log':<12} {line.at} {line.level} {line.event} {line.text[:200]}")
+        print_line(f"  {'log':<12} {log_text(line)[:300]}")
 
 
 @click.command()

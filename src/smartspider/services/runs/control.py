@@ -136,7 +136,7 @@ def _parse_failures(run_id: int, only: FailureArguments) -> FailureFilter:
     host = only.get("host")
     if host is not None:
         check_text("host", host)
-    return FailureFilter(only.get("cause"), host, ids)
+    return FailureFilter(only.get("cause"), host and host.lower(), ids)
 
 
 async def _owner(installation: Installation, run: Run) -> str:

@@ -66,6 +66,7 @@ async def list_pages(
     run = await installation.store.get_run(run_id)
     for name in ("host", "page", "q"):
         check_text(name, getattr(only, name) or "")
+    only = msgspec.structs.replace(only, host=only.host and only.host.lower())
     found = await installation.store.pages(run.id, only, after=parse_cursor(cursor) or 0, limit=limit)
     next_ = None if found.next is None else str(found.next)
     return Listed([views.page_view(row) for row in found.rows], next_)
