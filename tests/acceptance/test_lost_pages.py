@@ -79,7 +79,7 @@ def test_things_that_are_redirected_elsewhere_are_named(workshop: Workshop, way:
         assert sorted(rows) == ["/thing/0", "/thing/1"]
         summary = finished.json
         code = "signed_out" if way == WAYS[2] else "known_page"
-        assert {page["code"] for page in summary["lost_next_pages"]} == {code}
+        assert {page["cause"] for page in summary["lost_next_pages"]} == {code}
         assert summary["lost_count"] == {WAYS[1]: 6}.get(way, 8)
         assert summary["lost_count"] == summary["lost_next_page_count"] == summary["failed"]
         assert target.partition("?")[0] in finished.err
@@ -195,5 +195,5 @@ def test_a_session_that_the_site_ends_is_said(workshop: Workshop, refusal: str) 
         finished = crawl(workshop, members_task(site.base, politeness=paced, name="lost"))
         lost = {page["url"]: page for page in finished.expect(7).json["lost_next_pages"]}
         page = lost[site.url("/list/6")]
-        assert page["code"] == ("signed_out" if refusal == "redirect" else "no_items")
+        assert page["cause"] == ("signed_out" if refusal == "redirect" else "no_items")
         assert page["reason"] in workshop.run("why", page["url"]).expect(0).out

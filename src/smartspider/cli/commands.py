@@ -89,8 +89,13 @@ RUN: dict[str, tuple[str, str]] = {
         "Explain why a run makes no progress and suggest a fix.",
     ),
     "series": ("smartspider.cli.runs.series:series", "Show what a run did over time."),
+    "problems": (
+        "smartspider.cli.runs.problems:problems",
+        "Show what went wrong in a run, by cause and host, and what to try.",
+    ),
     "failures": ("smartspider.cli.runs.requests:failures", "Show failed requests."),
     "pages": ("smartspider.cli.runs.requests:pages", "Show the requests of a run and their outcomes."),
+    "page": ("smartspider.cli.runs.problems:page", "Show all that is known about a request of a run."),
     "delete": ("smartspider.cli.runs.listing:delete", "Delete a run with its rows and logs."),
 }
 

@@ -18,7 +18,7 @@ from smartspider.core.runs.run import FINISHED, RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.table import AllOperations
 from smartspider.operations.tasks import TaskText
-from smartspider.views.arguments import LogArguments
+from smartspider.views.arguments import FailureArguments, LogArguments
 from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
@@ -115,9 +115,13 @@ class RunHandle:
         """Cancel the run; it cannot be resumed."""
         await self._client.cancel_run(self.id)
 
-    async def retry(self, *, which: Literal["failed", "all"] = "failed") -> RunHandle:
-        """Retry the failed requests in this run, or all requests in a new one; return that run."""
-        again = await self._client.retry_run(self.id, which=which)
+    async def retry(
+        self, *, which: Literal["failed", "all"] = "failed", **only: Unpack[FailureArguments]
+    ) -> RunHandle:
+        """Retry the failed requests in this run, all or those that match, or all requests in a new one;
+        return that run.
+        """
+        again = await self._client.retry_run(self.id, which=which, **only)
         return RunHandle(self._client, again.run_id, again.task_id)
 
     async def tune(self, **knobs: Unpack[Tuning]) -> TunedView:

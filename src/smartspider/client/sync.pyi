@@ -11,7 +11,7 @@ from smartspider.client.handles import StreamEvent
 from smartspider.client.retry import ClientRetry
 from smartspider.client.rows import PAGE_SIZE, Several
 from smartspider.core.access import Role
-from smartspider.core.frontier.verdict import UrlState
+from smartspider.core.frontier.cause import ProblemKind
 from smartspider.core.notifications import ChannelKind, NotificationEvent
 from smartspider.core.runs.run import RunState
 from smartspider.core.runs.tuning import Tuning
@@ -26,15 +26,17 @@ from smartspider.operations.tasks import Note, TaskBody, TaskText
 from smartspider.views.access import MeView, NewTokenView, SessionView, TicketView, TokenView, UserView
 from smartspider.views.arguments import (
     ExportArguments,
+    FailureArguments,
     Fields,
     FileArguments,
     LogArguments,
+    PageArguments,
     RunArguments,
     ScheduleArguments,
     Where,
 )
 from smartspider.views.audit import AuditCheckView, AuditView
-from smartspider.views.explain import ExplanationView
+from smartspider.views.explain import ExplanationView, PageDetails, ProblemGroupView
 from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
@@ -137,7 +139,9 @@ class SyncRunHandle:
     def resume(self) -> None: ...
     def stop(self) -> None: ...
     def cancel(self) -> None: ...
-    def retry(self, *, which: Literal["failed", "all"] = "failed") -> SyncRunHandle: ...
+    def retry(
+        self, *, which: Literal["failed", "all"] = "failed", **only: Unpack[FailureArguments]
+    ) -> SyncRunHandle: ...
     def tune(self, **knobs: Unpack[Tuning]) -> TunedView: ...
     def delete(self) -> None: ...
     def why(self, url: str) -> ExplanationView: ...
@@ -356,6 +360,15 @@ class _ResultCalls:
 
 class _ExplainCalls:
     def explain_url(self, url: str, *, run_id: str | None = None) -> ExplanationView: ...
+    def list_run_problems(
+        self,
+        run_id: RunId,
+        *,
+        kind: ProblemKind | Sequence[ProblemKind] = (),
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Listed[ProblemGroupView]: ...
+    def get_run_page(self, run_id: RunId, page_id: str) -> PageDetails: ...
     def preview_page(
         self,
         url: str,
@@ -395,7 +408,12 @@ class _TaskRunCalls:
     def resume_task(self, task_id: TaskId) -> Started: ...
     def stop_task(self, task_id: TaskId) -> Started: ...
     def retry_task(
-        self, task_id: TaskId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
+        self,
+        task_id: TaskId,
+        *,
+        which: WhichFailed = "failed",
+        idempotency_key: IdempotencyKey = None,
+        **only: Unpack[FailureArguments],
     ) -> Retried: ...
     def get_task_status(self, task_id: TaskId) -> StatusView: ...
     def get_task_metrics(self, task_id: TaskId) -> MetricsView: ...
@@ -420,7 +438,12 @@ class _RunCalls:
     def stop_run(self, run_id: RunId) -> Started: ...
     def cancel_run(self, run_id: RunId) -> Started: ...
     def retry_run(
-        self, run_id: RunId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
+        self,
+        run_id: RunId,
+        *,
+        which: WhichFailed = "failed",
+        idempotency_key: IdempotencyKey = None,
+        **only: Unpack[FailureArguments],
     ) -> Retried: ...
     def get_run_metrics(self, run_id: RunId) -> MetricsView: ...
     def get_run_series(
@@ -436,7 +459,7 @@ class _RunCalls:
         self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[FailureView]: ...
     def list_run_pages(
-        self, run_id: RunId, *, state: UrlState | None = None, limit: Limit = 100, cursor: Cursor = None
+        self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[PageArguments]
     ) -> Listed[PageView]: ...
     def get_run_receipt(self, run_id: RunId) -> ReceiptView: ...
 

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
+from smartspider.core.frontier.cause import CauseCode
+
 
 class Event(msgspec.Struct, frozen=True):
     """Something that happened in a run. Events outside of runs have `run_id` 0."""
@@ -50,6 +52,7 @@ class PageClosed(Event, frozen=True):
     """Part of `elapsed_s` spent waiting for the host's gate."""
     is_file: bool = False
     """The request is for a file that an item names."""
+    cause: CauseCode | None = None
 
 
 class FetchRetried(Event, frozen=True):
@@ -62,6 +65,7 @@ class FetchRetried(Event, frozen=True):
     reason: str
     attempts: int
     delay_s: float
+    cause: CauseCode = "other"
 
 
 class PageBuried(Event, frozen=True):
@@ -76,6 +80,7 @@ class PageBuried(Event, frozen=True):
     """HTTP status of the last response, if any."""
     is_file: bool = False
     """The request is for a file that an item names."""
+    cause: CauseCode | None = None
 
 
 class ValuesCleaned(Event, frozen=True):

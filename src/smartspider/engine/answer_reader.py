@@ -159,7 +159,7 @@ class AnswerReader:
         refusal = self._links.redirect_refusal(target, request)
         if refusal is not None:
             reason = f"redirected to {target}: {refusal.detail}"
-            return Close("skipped", reason, page.status, code=refusal.code)
+            return Close("skipped", reason, page.status, cause=refusal.code)
         hops = int(request.extras.meta.get("redirects", 0)) + 1
         if hops > self._plan.fetch.max_redirects:
             raise TooManyRedirects(f"more than {self._plan.fetch.max_redirects} redirects")
@@ -199,10 +199,10 @@ def _without_items(reading: Reading, expected: Expectations, extraction: Extract
     assert reading.close is not None  # noqa: S101 - the page was read
     close, reason = reading.close, "no items on a next page"
     if expected.is_promised and is_last(extraction) and not expected.ends_empty:
-        lost = Close("dead", f"{reason}, tried twice", close.status, lost="no_items")
+        lost = Close("dead", f"{reason}, tried twice", close.status, cause="no_items")
         return msgspec.structs.replace(reading, close=lost, children=None, doubt=reason)
     if not expected.ends_empty:
-        close = msgspec.structs.replace(close, reason=f"{reason}, tried twice", lost="no_items")
+        close = msgspec.structs.replace(close, reason=f"{reason}, tried twice", cause="no_items")
     return msgspec.structs.replace(reading, close=close, doubt=reason)
 
 

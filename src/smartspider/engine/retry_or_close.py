@@ -7,19 +7,18 @@ from typing import NamedTuple
 import msgspec
 
 from smartspider.core import errors
+from smartspider.core.frontier.cause import CauseCode, cause_of_error, cause_of_status
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import (
     Close,
     ClosedState,
     HostNews,
-    LostCode,
     News,
     RetryLater,
     Verdict,
 )
 from smartspider.core.pages.page import Page, retry_after_s
 from smartspider.core.pages.rules import ROBOTS_PAGE, SITEMAP_PAGE
-from smartspider.core.requests.refusal import RefusalCode
 from smartspider.core.runs.plan import RetryPolicy
 from smartspider.engine.link_filter import ChildRequests
 
@@ -49,9 +48,6 @@ class Reaction(NamedTuple):
     blames_host: bool = False
     slows_down: bool = False
     hold_s: float | None = None
-    code: RefusalCode = "other"
-    """Why a request is skipped."""
-    lost: LostCode = ""
 
 
 REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
@@ -68,16 +64,25 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.TooManyRedirects: Reaction("dead"),
     errors.BadRedirect: Reaction("dead"),
     errors.SecretsWithheld: Reaction("dead"),
-    errors.PrivateAddress: Reaction("skipped", code="private_address"),
-    errors.RobotsDisallowed: Reaction("skipped", code="robots"),
+    errors.PrivateAddress: Reaction("skipped"),
+    errors.RobotsDisallowed: Reaction("skipped"),
     errors.EmptyAnswer: Reaction(None),
-    errors.SignedOut: Reaction("dead", lost="signed_out"),
+    errors.SignedOut: Reaction("dead"),
     errors.NotReadable: Reaction("broken"),
     errors.PatternTimeout: Reaction("broken"),
     errors.Unreadable: Reaction("broken"),
     errors.FetchFailed: Reaction("dead"),
 }
 """Every kind of failed fetch and its consequence."""
+
+
+class Failure(NamedTuple):
+    """A failed attempt."""
+
+    reason: str
+    cause: CauseCode
+    status: int | None = None
+    hold_s: float | None = None
 
 
 class Judgement(NamedTuple):
@@ -95,7 +100,7 @@ def judge(
         return _judge_failure(lease, outcome, policy, chance)
     status = outcome.page.status
     if outcome.doubt and lease.attempts == 0 and not policy.is_exhausted(1):
-        return Judgement(_retry(lease, outcome.doubt, policy, chance, hold_s=None, status=status))
+        return Judgement(_retry(lease, Failure(outcome.doubt, "no_items", status), policy, chance))
     if outcome.close is not None and not (200 <= status < 300 and status in policy.on_status):
         return Judgement(outcome.close)
     return _judge_status(lease, outcome.page, policy, chance)
@@ -111,9 +116,10 @@ def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) 
     if is_refusing or is_retried:
         hold_s = retry_after_s(page.headers.get("retry-after"), page.fetched_at)
         news = HostNews(slow_down=is_refusing, hold_s=hold_s, reason=reason)
-    verdict: Verdict = Close(ends, reason, status)
+    failure = Failure(reason, cause_of_status(status), status, news.hold_s if news else None)
+    verdict: Verdict = Close(ends, reason, status, cause=failure.cause)
     if is_retried:
-        retry = _retry(lease, reason, policy, chance, hold_s=news.hold_s if news else None, status=status)
+        retry = _retry(lease, failure, policy, chance)
         verdict = verdict if ends == "missing" and isinstance(retry, Close) else retry
     return _judgement(verdict, news)
 
@@ -125,25 +131,20 @@ def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy,
     if reaction.blames_host or reaction.slows_down or reaction.hold_s is not None:
         news = HostNews(reaction.blames_host, reaction.slows_down, reaction.hold_s, reason)
     if reaction.ends is not None:
-        return _judgement(Close(reaction.ends, reason, code=reaction.code, lost=reaction.lost), news)
-    return _judgement(_retry(lease, reason, policy, chance, hold_s=reaction.hold_s, status=None), news)
+        return _judgement(Close(reaction.ends, reason, cause=cause_of_error(error)), news)
+    failure = Failure(reason, cause_of_error(error), hold_s=reaction.hold_s)
+    return _judgement(_retry(lease, failure, policy, chance), news)
 
 
 def _judgement(verdict: Verdict, host: HostNews | None) -> Judgement:
     return Judgement(verdict, () if host is None else (host,))
 
 
-def _retry(
-    lease: Lease,
-    reason: str,
-    policy: RetryPolicy,
-    chance: float,
-    *,
-    hold_s: float | None,
-    status: int | None,
-) -> Verdict:
+def _retry(lease: Lease, failure: Failure, policy: RetryPolicy, chance: float) -> Verdict:
     """Retry after the backoff, and not before the host's hold ends; bury after the last attempt."""
     failures = lease.attempts + 1
     if policy.is_exhausted(failures):
-        return Close("dead", f"{reason} ({failures} attempt{'s' if failures > 1 else ''})", status)
-    return RetryLater(max(policy.delay_s(failures, chance), hold_s or 0.0), reason, status)
+        reason = f"{failure.reason} ({failures} attempt{'s' if failures > 1 else ''})"
+        return Close("dead", reason, failure.status, cause=failure.cause)
+    delay_s = max(policy.delay_s(failures, chance), failure.hold_s or 0.0)
+    return RetryLater(delay_s, failure.reason, failure.status, cause=failure.cause)

@@ -140,7 +140,9 @@ def _split_rejected(
             value = clean(why.value)[0]
             rejected.append(RejectedItem(f"{field} {why.reason}", item, why.step, field, value))
         elif index in missing:
-            rejected.append(RejectedItem(f"required field {missing[index]!r} is missing", item))
+            rejected.append(
+                RejectedItem(f"required field {missing[index]!r} is missing", item, field=missing[index])
+            )
         else:
             kept.append(item)
     return kept, rejected

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from smartspider.core.frontier.cause import ProblemKind
 from smartspider.operations.operation import Body, Operations, operation
 from smartspider.services.inputs import parse_id
-from smartspider.views.explain import ExplanationView
-from smartspider.views.params import body, query
+from smartspider.views.explain import ExplanationView, PageDetails, ProblemGroupView
+from smartspider.views.listed import Listed
+from smartspider.views.params import Cursor, Limit, Param, RunId, body, query
 from smartspider.views.preview import PreviewView, SuggestionsView
 
 PREVIEW = {
@@ -68,6 +70,61 @@ class ExplainOperations(Operations):
 
         run = None if run_id is None else parse_id(run_id, "run")
         return await explain_url(self.installation, url, run, self.principal.name)
+
+    @operation(
+        "GET",
+        "/api/runs/{run_id}/problems",
+        needs=("runs", "read"),
+        summary="List what went wrong in a run",
+        answer="Groups by cause and host, the most harmful first",
+        is_heavy=True,
+        tags=("runs", "explain"),
+    )
+    async def list_run_problems(
+        self,
+        run_id: RunId,
+        *,
+        kind: Annotated[
+            ProblemKind | Sequence[ProblemKind],
+            query(
+                "Only problems of these kinds; default: all but `skipped`.",
+                wire=list[ProblemKind] | None,
+            ),
+        ] = (),
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Listed[ProblemGroupView]:
+        """Return failed and lost requests and rejected items in groups by cause and host, the 1,000 largest,
+        each with an example and what to try. While a run is active, groups may move between pages.
+        """
+        from smartspider.services.runs.problems import list_problems
+
+        kinds: Sequence[ProblemKind] = (kind,) if isinstance(kind, str) else tuple(kind or ())
+        return await list_problems(
+            self.installation, parse_id(run_id, "run"), kinds, cursor=cursor, limit=limit
+        )
+
+    @operation(
+        "GET",
+        "/api/runs/{run_id}/pages/{page_id}",
+        needs=("runs", "read"),
+        summary="Get a request of a run",
+        answer="The request and all that is known about it",
+        is_heavy=True,
+        tags=("runs", "explain"),
+    )
+    async def get_run_page(
+        self,
+        run_id: RunId,
+        page_id: Annotated[str, Param(about="The id of a request.", rules={"max_length": 40})],
+    ) -> PageDetails:
+        """Return a request with its attempts, explanation, items, rejected items, changed values, number of
+        children and log lines. Items and lines are cut at 50 of each.
+        """
+        from smartspider.services.pages import get_page
+
+        run, page = parse_id(run_id, "run"), parse_id(page_id, "page")
+        return await get_page(self.installation, run, page, self.principal.name)
 
     @operation(
         "POST",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Unpack
 
-from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.operation import Body, Operations, Replay, operation
 from smartspider.services.inputs import parse_id
+from smartspider.views.arguments import FailureArguments, PageArguments
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, IdempotencyKey, Limit, Param, RunId, TaskId, body, query
 from smartspider.views.runs import (
@@ -58,6 +58,11 @@ RETRY_BODY = Body(
     examples=({"which": "failed"},),
     named_examples={
         "failed": {"summary": "The failed requests, in the same run", "value": {"which": "failed"}},
+        "some": {
+            "summary": "Those that failed for one cause at one host",
+            "value": {"cause": "timeout", "host": "shop.example.com"},
+        },
+        "pages": {"summary": "Some of them", "value": {"page_ids": ["7696581394433"]}},
         "all": {"summary": "Everything, in a new run", "value": {"which": "all"}},
     },
     is_optional=True,
@@ -198,13 +203,20 @@ class RunOperations(Operations):
 
     @operation("POST", "/api/runs/{run_id}/retry", summary="Retry a run", **RETRY)
     async def retry_run(
-        self, run_id: RunId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
+        self,
+        run_id: RunId,
+        *,
+        which: WhichFailed = "failed",
+        idempotency_key: IdempotencyKey = None,
+        **only: Unpack[FailureArguments],
     ) -> Retried:
-        """Retry the failed requests in the same run, or fetch everything again in a new run."""
+        """Retry the failed requests in the same run, all or those that match, or fetch everything again in a
+        new run.
+        """
         from smartspider.services.runs import control
 
         run = parse_id(run_id, "run")
-        return await control.retry(self.installation, self.principal, run, which)
+        return await control.retry(self.installation, self.principal, run, which, only)
 
     @operation(
         "GET",
@@ -288,16 +300,18 @@ class RunOperations(Operations):
         self,
         run_id: RunId,
         *,
-        state: Annotated[UrlState | None, query("Only requests in this state.")] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
+        **only: Unpack[PageArguments],
     ) -> Listed[PageView]:
-        """List all requests of a run in discovery order."""
+        """List the requests of a run that match all parameters, in discovery order. A page may hold fewer
+        than `limit` although `next` names another: one call reads a bounded number of requests.
+        """
         from smartspider.services.runs import runs
+        from smartspider.store.runs.listing import PageFilter
 
-        return await runs.list_pages(
-            self.installation, parse_id(run_id, "run"), state, cursor=cursor, limit=limit
-        )
+        run = parse_id(run_id, "run")
+        return await runs.list_pages(self.installation, run, PageFilter(**only), cursor=cursor, limit=limit)
 
     @operation(
         "GET",
@@ -403,13 +417,20 @@ class TaskRunOperations(Operations):
         **RETRY,
     )
     async def retry_task(
-        self, task_id: TaskId, *, which: WhichFailed = "failed", idempotency_key: IdempotencyKey = None
+        self,
+        task_id: TaskId,
+        *,
+        which: WhichFailed = "failed",
+        idempotency_key: IdempotencyKey = None,
+        **only: Unpack[FailureArguments],
     ) -> Retried:
-        """Retry the failed requests of the newest run, or fetch everything again in a new run."""
+        """Retry the failed requests of the newest run, all or those that match, or fetch everything again in
+        a new run.
+        """
         from smartspider.services.runs import control
 
         run = await self._run(task_id)
-        return await control.retry(self.installation, self.principal, run, which)
+        return await control.retry(self.installation, self.principal, run, which, only)
 
     @operation(
         "GET",

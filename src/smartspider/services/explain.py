@@ -67,11 +67,17 @@ async def explain_url(
     installation: Installation, url: str, run_id: int | None, holder: str = ""
 ) -> ExplanationView:
     """Explain a URL in the given run or the newest one."""
-    run = await find_run(installation, run_id)
+    return await explain_in_run(installation, await find_run(installation, run_id), url, holder)
+
+
+async def explain_in_run(
+    installation: Installation, run: Run, url: str, holder: str = "", first: RequestDetails | None = None
+) -> ExplanationView:
+    """Explain a URL in a run; `first` is the request that is meant, if there are several."""
     plan = await installation.offload.run(run_plan, run, holder=holder)
     robots = await _robots(installation, url, is_obeyed=plan.politeness.obey_robots, holder=holder)
     refuse = partial(installation.offload.run, url_refusal, holder=holder)
-    return await explain(installation.diagnostics, run, plan, url, robots, refuse=refuse)
+    return await explain(installation.diagnostics, run, plan, url, robots, refuse=refuse, first=first)
 
 
 async def _robots(installation: Installation, url: str, *, is_obeyed: bool, holder: str) -> RobotsView:
@@ -108,10 +114,13 @@ async def explain(
     robots: RobotsView = NO_ROBOTS,
     *,
     refuse: Refuse = _refuse_here,
+    first: RequestDetails | None = None,
 ) -> ExplanationView:
-    """Explain a URL in a run. `robots` is what robots.txt says about it."""
+    """Explain a URL in a run. `robots` is what robots.txt says about it, `first` the request meant."""
     target = _parse_url(url, plan)
     found = await diagnostics.requests(run.id, _fingerprints(target, plan), target.normal)
+    if first is not None:
+        found = [first, *(one for one in found if one.record.id != first.record.id)]
     scope = ScopeView(is_inside=True, why="an entry URL of the task")
     if not any(request.is_entry for request in found):
         host = host_of(target.normal)
@@ -187,14 +196,15 @@ def _rule_of(name: str, rules: CanonicalRules) -> str:
 
 def _record_verdict(record: UrlRecord) -> str:
     """Describe the state of a stored request."""
+    reason = without_userinfo(record.reason)
     sentences: dict[UrlState, str] = {
         "open": f"not fetched yet: {record.place}",
         "done": _stored_verdict(record),
-        "redirect": f"redirected {record.reason}",
-        "missing": f"the page does not exist ({record.reason})",
-        "skipped": f"not fetched: {record.reason}",
-        "dead": f"failed: {record.reason}",
-        "broken": f"fetched, but not extracted: {record.reason}",
+        "redirect": f"redirected {reason}",
+        "missing": f"the page does not exist ({reason})",
+        "skipped": f"not fetched: {reason}",
+        "dead": f"failed: {reason}",
+        "broken": f"fetched, but not extracted: {reason}",
     }
     return sentences[record.state]
 
@@ -257,6 +267,7 @@ def record_view(request: RequestDetails) -> RecordView:
         visit=request.visit,
         state=record.state,
         reason=without_userinfo(record.reason),
+        cause=record.cause,
         status=record.status,
         page=record.page,
         depth=record.depth,
@@ -273,11 +284,14 @@ def record_view(request: RequestDetails) -> RecordView:
         due_at=format_time(request.due_at),
         lease=_lease(request),
         failures=[
-            AttemptView(format_time(failure.at), failure.status, failure.reason, failure.elapsed_s)
+            AttemptView(
+                *(format_time(failure.at), failure.status, without_userinfo(failure.reason), failure.cause),
+                *(failure.elapsed_s, failure.delay_s),
+            )
             for failure in record.failures
         ],
         examples=[msgspec.Raw(item.data) for item in request.items if len(item.data) <= EXAMPLE_BYTES],
-        rejects=request.rejects,
+        rejects=[without_userinfo(reason) for reason in request.rejects],
     )
 
 

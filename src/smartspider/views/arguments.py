@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
+from smartspider.core.frontier.cause import CauseCode
+from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.logs import LEVELS
 from smartspider.core.schedules import MAX_INTERVAL_S, MAX_RETRY_DELAY_S, Overlap
 from smartspider.views.params import Param, body, query
@@ -62,6 +64,34 @@ class LogArguments(TypedDict, total=False):
     error: Annotated[str | None, query("Lines with this error type, such as `timeout`.", max_length=200)]
     worker: Annotated[str | None, query("Lines of this worker or process.", max_length=200)]
     text: Annotated[str | None, query("All of these words in the text or the URL.", max_length=500)]
+
+
+class PageArguments(TypedDict, total=False):
+    """Filters for requests of a run; all that are given must match."""
+
+    state: Annotated[UrlState | None, query("Only requests in this state.")]
+    cause: Annotated[CauseCode | None, query("Only requests that did not succeed for this cause.")]
+    host: Annotated[str | None, query("Only requests to this host.", max_length=300)]
+    status: Annotated[int | None, query("Only answers with this HTTP status.", ge=100, le=999)]
+    page: Annotated[str | None, query("Only requests of this page type.", max_length=200)]
+    q: Annotated[str | None, query("Only URLs that contain this text, in any case.", max_length=500)]
+
+
+class FailureArguments(TypedDict, total=False):
+    """The failed requests to retry; all that are given must match."""
+
+    cause: Annotated[CauseCode | None, body("Only requests that failed for this cause.")]
+    host: Annotated[str | None, body("Only requests to this host.", max_length=300)]
+    page_ids: Annotated[
+        Sequence[str] | None,
+        Param(
+            about="Only these requests, by their ids.",
+            place="body",
+            wire=list[str] | None,
+            rules={"max_length": 1000},
+            items={"max_length": 40},
+        ),
+    ]
 
 
 class RunArguments(TypedDict, total=False):

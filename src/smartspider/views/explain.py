@@ -1,11 +1,17 @@
-"""Views that explain what happened to one URL."""
+"""Views that explain what happened to one URL, and what went wrong in a run."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
+from smartspider.core.frontier.cause import CauseCode, ProblemCause, ProblemKind
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.views.left_out import LeftOutLinkView
+from smartspider.views.logs import LogView
+from smartspider.views.results import CleaningView, RejectView
+from smartspider.views.runs import PageView
 
 
 class DroppedParam(msgspec.Struct, frozen=True):
@@ -87,7 +93,10 @@ class AttemptView(msgspec.Struct, frozen=True):
     at: str
     status: int | None
     reason: str
+    cause: CauseCode
     elapsed_s: float
+    delay_s: float | None
+    """The delay that was in force for it; null if there was none."""
 
 
 class RecordView(msgspec.Struct, frozen=True):
@@ -103,6 +112,8 @@ class RecordView(msgspec.Struct, frozen=True):
     """Number of retries."""
     state: UrlState
     reason: str
+    cause: CauseCode | None
+    """Why it did not bring what it was made for, for programs; null if it did, or is still open."""
     status: int | None
     page: str
     depth: int
@@ -148,3 +159,62 @@ class ExplanationView(msgspec.Struct, frozen=True):
     """Other requests for the URL: earlier visits, other methods and bodies."""
     left_out: LeftOutLinkView | None
     """The link that was refused; null if there is none, or a request."""
+
+
+ProblemAction = Literal["retry", "hold_host", "slow_host", "tune_timeout", "open_rules", "edit_task"]
+
+
+class ProblemExampleView(msgspec.Struct, frozen=True):
+    """The first request of a group."""
+
+    page_id: str
+    url: str
+    reason: str
+
+
+class ProblemGroupView(msgspec.Struct, frozen=True):
+    """Requests or items with which the same went wrong, at one host. `kind`, `cause` and `actions` are for
+    programs.
+    """
+
+    kind: ProblemKind
+    """`failed`: requests that failed or could not be parsed; `lost`: requests that brought something else
+    than they were followed for; `rejected`: items that were not stored; `skipped`: requests that a rule
+    closed.
+    """
+    cause: ProblemCause
+    host: str
+    count: int
+    """The number of requests; of `rejected`, of items."""
+    is_at_least: bool
+    """True if there are more than are counted."""
+    first_at: str
+    last_at: str
+    step: str
+    """The step that rejected the items, as written in the task; empty for anything else."""
+    field: str
+    """The field for which the items were rejected; empty for anything else."""
+    example: ProblemExampleView
+    advice: str
+    """A sentence about what to try."""
+    actions: list[ProblemAction]
+    """Ways to react, the most promising first: `retry` these requests, `hold_host`, `slow_host` (a longer
+    delay), `tune_timeout`, `open_rules` (selectors or steps), `edit_task` (another setting).
+    """
+
+
+class PageDetails(msgspec.Struct, frozen=True):
+    """A request of a run with all that is known about it. Lists are cut: `shown` is their greatest length."""
+
+    page: PageView
+    explanation: ExplanationView
+    """The same as of `/api/explain`; its `record` has the failed attempts."""
+    items: list[msgspec.Raw]
+    rejects: list[RejectView]
+    cleaning: list[CleaningView]
+    """Values that steps changed, if the task logs them."""
+    children: int
+    """The number of requests that the page was the first to lead to."""
+    logs: list[LogView]
+    """Log lines about its URL in this run, newest first."""
+    shown: int

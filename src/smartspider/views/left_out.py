@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.frontier.verdict import LostCode
+from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.requests.refusal import RefusalCode
 
 
@@ -51,9 +51,9 @@ class LostPage(msgspec.Struct, frozen=True):
     url: str
     state: str
     reason: str
-    code: LostCode
-    """The thing that came instead: a login form (`signed_out`), a page fetched for something else
-    (`known_page`), no items (`no_items`). Empty for next pages that failed or do not exist.
+    cause: CauseCode | None
+    """Why, for programs. Something else came if it is `signed_out` (a login form), `known_page` (a page
+    fetched for something else) or `no_items`.
     """
 
 

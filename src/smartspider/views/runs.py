@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.runs.run import Counters, RunState
 from smartspider.views.left_out import CoverageGap, LeftOutView, LostPage, UnmatchedPages
 from smartspider.views.preview import StepView
@@ -266,6 +267,8 @@ class FailureView(msgspec.Struct, frozen=True):
     url: str
     state: str
     reason: str
+    cause: CauseCode
+    """Why, for programs."""
 
 
 class PageView(msgspec.Struct, frozen=True):
@@ -275,6 +278,8 @@ class PageView(msgspec.Struct, frozen=True):
     url: str
     state: str
     reason: str
+    cause: CauseCode | None
+    """Why it did not bring what it was made for, for programs; null if it did, or is still open."""
     status: int | None
     page: str
     depth: int

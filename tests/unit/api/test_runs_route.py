@@ -356,7 +356,7 @@ async def test_what_was_left_out_is_listed_by_reason_and_adds_up(api: Caller, se
     await services.installation.ledger.settle(
         [Settlement(first, page), Settlement(second, Close("missing", "http 404", 404))]
     )
-    await services.installation.ledger.settle([Settlement(third, Close("skipped", "why", code="robots"))])
+    await services.installation.ledger.settle([Settlement(third, Close("skipped", "why", cause="robots"))])
     for call in (f"/api/runs/{run_id}", f"/api/runs/{run_id}/metrics", f"/api/runs/{run_id}/receipt"):
         answer = (await api.get(call)).expect(200)
         assert b"secret" not in answer.body

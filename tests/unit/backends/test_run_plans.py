@@ -19,7 +19,10 @@ FOUND_BY_KEY = [
     *(f"store.{name}" for name in ("runs", "runs_named", "runs_of_task", "runs_in", "runs_of_task_in")),
     *(
         f"store.{name}"
-        for name in ("live_runs", "unfinished", "pages", "pages_open", "pages_closed", "failed")
+        for name in (
+            *("live_runs", "unfinished", "pages", "pages_open", "pages_closed", "pages_with_cause"),
+            *("failed", "failed_with_cause", "failed_page", "host_id"),
+        )
     ),
     *(f"store.{name}" for name in ("knobs", "has_open", "get_run", "recent", "count_unfinished")),
     *(
@@ -38,11 +41,16 @@ INDEX = {
     "store.unfinished": "run_unfinished",
     "store.pages_open": "url_open",
     "store.pages_closed": "url_closed",
+    "store.pages_with_cause": "url_cause",
     "store.failed": "url_closed",
+    "store.failed_with_cause": "url_cause",
     "events.of_run": "event_run",
 }
-SMALL = ("SCAN run USING INDEX run_live", "SCAN run USING COVERING INDEX run_live", "SCAN CONSTANT ROW")
-"""What is read whole: runs that are worked on."""
+SMALL = (
+    *("SCAN scanned", "SCAN CONSTANT ROW"),
+    *("SCAN run USING INDEX run_live", "SCAN run USING COVERING INDEX run_live"),
+)
+"""What is read whole: runs that are worked on, and what a LIMIT has bounded."""
 
 
 @pytest.mark.parametrize("name", FOUND_BY_KEY)

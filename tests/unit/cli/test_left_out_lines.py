@@ -74,8 +74,8 @@ def test_missing_entries_are_named_and_the_rest_counted() -> None:
 
 def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
     pages = [
-        LostPage("http://h/2", "dead", "http 500", ""),
-        LostPage("http://h/9", "missing", "http 404", ""),
+        LostPage("http://h/2", "dead", "http 500", "http_server_error"),
+        LostPage("http://h/9", "missing", "http 404", "not_found"),
     ]
     summary = msgspec.convert(
         {

@@ -130,6 +130,8 @@ CALLS: dict[str, Call] = {
     "explain_stall": lambda c, w: c.explain_stall(w.paused),
     "list_run_failures": lambda c, w: c.list_run_failures(w.run),
     "list_run_pages": lambda c, w: c.list_run_pages(w.run, state="done", limit=1),
+    "list_run_problems": lambda c, w: c.list_run_problems(w.run, kind="skipped"),
+    "get_run_page": lambda c, w: c.get_run_page(w.run, w.made["list_run_pages"].items[0].id),
     "list_run_files": lambda c, w: c.list_run_files(w.run),
     "download_run_file": lambda c, w: c.download_run_file(w.run, w.made["list_run_files"].items[0].id),
     "get_run_receipt": lambda c, w: c.get_run_receipt(w.run),
@@ -185,7 +187,7 @@ CALLS: dict[str, Call] = {
     "delete_task": lambda c, _: c.delete_task("shop", if_match=2),
 }
 """In an order that makes sense."""
-EMPTY = {"list_run_failures", "list_deliveries"}
+EMPTY = {"list_run_failures", "list_run_problems", "list_deliveries"}
 """Lists in which there is nothing to see here."""
 
 

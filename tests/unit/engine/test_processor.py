@@ -134,7 +134,7 @@ async def test_an_unexpected_error_while_reading_costs_only_this_page() -> None:
 
 async def test_a_page_that_cannot_be_read_is_broken() -> None:
     verdict = (await process(PAGE, errors.NotReadable("binary"))).settlement.verdict
-    assert verdict == Close("broken", "not_readable: binary")
+    assert verdict == Close("broken", "not_readable: binary", cause="not_readable")
 
 
 async def test_a_store_that_is_away_is_no_fault_of_the_page() -> None:

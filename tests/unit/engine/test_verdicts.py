@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smartspider.core import errors
+from smartspider.core.frontier.cause import CauseCode, cause_of_error, cause_of_status
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, HostNews, RetryLater
 from smartspider.core.pages.extraction import Item, RejectedItem
@@ -95,7 +96,7 @@ def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type
     for attempts in range(3):
         assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, RetryLater)
     verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
-    assert verdict == Close("dead", f"{kind.code}: x (4 attempts)")
+    assert verdict == Close("dead", f"{kind.code}: x (4 attempts)", cause=cause_of_error(kind("x")))
     assert (news == ()) is (kind in {errors.ProxyFailed, errors.BadResponse, errors.EmptyAnswer})
 
 
@@ -103,7 +104,9 @@ def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:
     class Invented(errors.TimedOut):
         code = "invented"
 
-    assert judge(lease(), Invented("x"), POLICY, 0.5) == Judgement(Close("dead", "invented: x"))
+    assert judge(lease(), Invented("x"), POLICY, 0.5) == Judgement(
+        Close("dead", "invented: x", cause="fetch_failed")
+    )
 
 
 def test_only_a_host_that_gave_no_answer_counts_towards_its_circuit() -> None:
@@ -144,21 +147,23 @@ def test_the_verdict_of_the_reader_holds_for_a_redirect(status: int) -> None:
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_a_page_that_is_not_there_is_missing_and_nobody_is_to_blame(status: int) -> None:
-    assert answered(status) == Judgement(Close("missing", f"http {status}", status))
+    assert answered(status) == Judgement(Close("missing", f"http {status}", status, cause="not_found"))
 
 
 @pytest.mark.parametrize("status", [100, 300, 304, 400, 401, 403, 406, 451, 501, 505, 999])
 def test_an_answer_that_says_no_is_buried_at_once_and_the_host_is_well(status: int) -> None:
-    assert answered(status) == Judgement(Close("dead", f"http {status}", status))
+    assert answered(status) == Judgement(
+        Close("dead", f"http {status}", status, cause=cause_of_status(status))
+    )
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520, 524])
 def test_an_error_that_may_pass_is_tried_again_until_attempts_run_out(status: int) -> None:
     verdict, news = answered(status)
-    assert verdict == RetryLater(0.5, f"http {status}", status)
+    assert verdict == RetryLater(0.5, f"http {status}", status, cause=cause_of_status(status))
     assert news == (HostNews(slow_down=status in {429, 503}, reason=f"http {status}"),)
     assert answered(status, attempts=3) == Judgement(
-        Close("dead", f"http {status} (4 attempts)", status), news
+        Close("dead", f"http {status} (4 attempts)", status, cause=cause_of_status(status)), news
     )
 
 
@@ -173,6 +178,26 @@ def test_retry_after_holds_the_host_and_is_never_shortened(status: int, value: s
     last = answered(status, attempts=3, retry_after=value)
     assert isinstance(last.verdict, Close)
     assert last.news == news
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        *((401, "forbidden"), (403, "forbidden"), (451, "forbidden"), (404, "not_found"), (410, "not_found")),
+        *((429, "rate_limited"), (400, "http_client_error"), (499, "http_client_error")),
+        *((500, "http_server_error"), (599, "http_server_error")),
+        *((100, "unexpected_status"), (202, "unexpected_status"), (399, "unexpected_status")),
+        *((600, "unexpected_status"), (999, "unexpected_status")),
+    ],
+)
+def test_every_status_has_a_cause(status: int, cause: CauseCode) -> None:
+    assert cause_of_status(status) == cause
+
+
+@pytest.mark.parametrize("kind", failures(errors.FetchFailed), ids=lambda kind: kind.__name__)
+def test_the_cause_of_an_error_is_its_code(kind: type[errors.FetchFailed]) -> None:
+    assert cause_of_error(kind("x")) == kind.code
+    assert judge(lease(3), kind("x"), POLICY, 0.5).verdict.cause == kind.code
 
 
 @pytest.mark.parametrize("value", ["soon", "-1", date(NOW - 60)])
@@ -193,7 +218,7 @@ def test_retry_after_is_kept_on_every_answer_that_is_tried_again(status: int) ->
 
 def test_a_missing_page_that_the_task_tries_again_ends_as_missing() -> None:
     policy = RetryPolicy(max_attempts=1, on_status=frozenset({404}))
-    assert answered(404, policy=policy)[0] == Close("missing", "http 404", 404)
+    assert answered(404, policy=policy)[0] == Close("missing", "http 404", 404, cause="not_found")
     assert isinstance(answered(404, policy=RetryPolicy(on_status=frozenset({404})))[0], RetryLater)
 
 
@@ -202,7 +227,7 @@ def test_a_host_that_asks_for_mercy_is_heard_also_where_the_task_does_not_retry(
     retry_after: str | None,
 ) -> None:
     verdict, news = answered(429, policy=RetryPolicy(on_status=frozenset({500})), retry_after=retry_after)
-    assert verdict == Close("dead", "http 429", 429)
+    assert verdict == Close("dead", "http 429", 429, cause="rate_limited")
     (host,) = news
     assert host.slow_down
     assert not host.is_unreachable
@@ -236,7 +261,7 @@ def test_a_sitemap_that_was_only_guessed_may_be_refused(page_type: str, state: s
     taken = lease()
     guess = msgspec.structs.replace(taken, request=msgspec.structs.replace(taken.request, page=page_type))
     verdict, _ = judge(guess, Reading(page(403)), POLICY, 0.5)
-    assert verdict == Close(state, "http 403", 403)  # type: ignore[arg-type] # one of the states
+    assert verdict == Close(state, "http 403", 403, cause="forbidden")  # type: ignore[arg-type] # one of the states
 
 
 def test_an_answer_that_wants_credentials_says_that_they_were_not_sent() -> None:

@@ -37,8 +37,8 @@ def test_an_item_without_a_required_field_is_rejected(read: Read) -> None:
     extraction = read(HTML, items=".c", fields={"i": css("i", required=True), "b": css("b", required=True)})
     assert extraction.items == [{"i": "x", "b": "1"}]
     assert extraction.rejected == [
-        RejectedItem("required field 'i' is missing", {"i": None, "b": "2"}),
-        RejectedItem("required field 'b' is missing", {"i": "z", "b": None}),
+        RejectedItem("required field 'i' is missing", {"i": None, "b": "2"}, field="i"),
+        RejectedItem("required field 'b' is missing", {"i": "z", "b": None}, field="b"),
     ]
 
 
@@ -76,7 +76,9 @@ def test_an_object_of_rules_is_a_nested_item(read: Read) -> None:
 def test_a_required_field_of_a_nested_item_is_named_by_its_path(read: Read) -> None:
     extraction = read(HTML, items=".c", fields={"n": NestedRule({"b": css("b", required=True)})})
     assert len(extraction.items) == 2
-    assert extraction.rejected == [RejectedItem("required field 'n.b' is missing", {"n": {"b": None}})]
+    assert extraction.rejected == [
+        RejectedItem("required field 'n.b' is missing", {"n": {"b": None}}, field="n.b")
+    ]
 
 
 def test_a_nested_alternative_counts_when_it_has_what_it_requires(read: Read) -> None:

@@ -137,7 +137,7 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
     report = LeftOutReport(missing_entries=["http://u:p@h/gone"], missing_entry_count=4, empty_fields=["sku"])
     report = msgspec.structs.replace(
         report,
-        lost_next_pages=[LostPage("http://u:p@h/2", "dead", "http 500", "")],
+        lost_next_pages=[LostPage("http://u:p@h/2", "dead", "http 500", "http_server_error")],
         lost_next_page_count=1,
         lost_count=1,
         unmatched=[UnmatchedPages("default", 3, "http://u:p@h/")],
@@ -146,7 +146,7 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
         missing_file_count=1,
     )
     summary = summarize(run, 1.23456, ["rows.jsonl"], report)
-    lost = ([LostPage("http://[redacted]@h/2", "dead", "http 500", "")], 1, 1)
+    lost = ([LostPage("http://[redacted]@h/2", "dead", "http 500", "http_server_error")], 1, 1)
     unmatched = [UnmatchedPages("default", 3, "http://[redacted]@h/")]
     gaps = [CoverageGap("item", "price", 2, 9, "http://[redacted]@h/7")]
     rest = (*lost, unmatched, gaps, ["http://h/a.png"], 1)

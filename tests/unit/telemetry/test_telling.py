@@ -73,12 +73,13 @@ def test_a_line_has_a_sentence_and_what_it_is_found_by() -> None:
         host="h.example",
         url="http://[redacted]@h.example/p?token=[redacted]&page=2",
         error="timeout",
-        fields={"reason": "timeout: [redacted]", "attempts": 2, "delay_s": 1.5},
+        fields={"reason": "timeout: [redacted]", "attempts": 2, "delay_s": 1.5, "cause": "other"},
     )
 
 
 def test_every_event_there_is_has_a_sentence() -> None:
     fillers = {"int": 3, "str": "word", "bool": True, "float": 1.5, "int | None": 200}
+    fillers |= {"CauseCode": "timeout", "CauseCode | None": None}
     for kind in vars(events).values():
         if inspect.isclass(kind) and issubclass(kind, Event) and kind is not Event:
             values: list[Any] = [

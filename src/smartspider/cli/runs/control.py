@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
 from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import print_line, print_message, printed
+from smartspider.core.frontier.cause import CAUSES
 from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
@@ -99,16 +100,18 @@ def cancel(run_id: str, target: Target) -> Started:
 @click.option(
     "--all", "retries_all", is_flag=True, help="Retry everything, in a new run of the same task version."
 )
+@click.option("--cause", type=click.Choice(CAUSES), default=None, help="Only what failed for this cause.")
+@click.option("--host", default=None, help="Only requests to this host.")
+@click.option(
+    "--page", "page_ids", multiple=True, metavar="ID", help="Only the request with this id; repeatable."
+)
 @with_target
 @printed(message=_retry_message)
-def retry(run_id: str, target: Target, *, retries_all: bool) -> Retried:
-    """Retry the failed requests in the same run, or everything in a new run."""
-    return target.run_at(
-        run_id,
-        lambda operations: (
-            operations.retry_run(run_id, which="all") if retries_all else operations.retry_run(run_id)
-        ),
-    )
+def retry(run_id: str, target: Target, *, retries_all: bool, **chosen: Any) -> Retried:
+    """Retry the failed requests in the same run, all or those chosen, or everything in a new run."""
+    only = {name: value for name, value in chosen.items() if value}
+    which: Literal["all", "failed"] = "all" if retries_all else "failed"
+    return target.run_at(run_id, lambda operations: operations.retry_run(run_id, which=which, **only))
 
 
 @click.command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from smartspider.core.frontier.cause import LOST_CAUSES
 from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def lost_lines(lost: StatusView | Summary) -> list[str]:
     """Return the next pages and files that a finished run did not get."""
     lines = []
     for page in lost.lost_next_pages:
-        if page.code:
+        if page.cause in LOST_CAUSES:
             lines.append(f"lost: {page.url} ({page.reason})")
         elif page.state == "missing":
             lines.append(f"next page missing: {page.url} ({page.reason or 'it does not exist'})")

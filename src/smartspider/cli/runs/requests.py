@@ -11,6 +11,7 @@ import msgspec
 from smartspider.cli.runs.lookup import RUN_OR_NEWEST, find_run_id
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_message, printed
+from smartspider.core.frontier.cause import CAUSES
 from smartspider.core.plurals import count
 
 if TYPE_CHECKING:
@@ -66,15 +67,25 @@ def failures(run_id: str | None, limit: int, target: Target) -> RequestList[Fail
 @click.command()
 @RUN_OR_NEWEST
 @click.option("--state", type=click.Choice(STATES), default=None, help="Only requests in this state.")
+@click.option(
+    "--cause",
+    type=click.Choice(CAUSES),
+    default=None,
+    help="Only requests that did not succeed for this cause.",
+)
+@click.option("--host", default=None, help="Only requests to this host.")
+@click.option("--status", type=click.IntRange(100, 999), default=None, help="Only answers with this status.")
+@click.option("--page", default=None, metavar="TYPE", help="Only requests of this page type.")
+@click.option("--url", "q", default=None, metavar="TEXT", help="Only URLs that contain this text.")
 @LIMIT
 @with_target
 @printed(_print_pages, to_json=lambda found: found.requests)
-def pages(run_id: str | None, state: Any, limit: int, target: Target) -> RequestList[PageView]:
+def pages(run_id: str | None, limit: int, target: Target, **only: Any) -> RequestList[PageView]:
     """Show the requests of a run in discovery order, with their outcomes."""
 
     async def find(operations: AllOperations) -> RequestList[PageView]:
         chosen = await find_run_id(operations, run_id)
-        found = await collect(partial(operations.list_run_pages, chosen, state=state), limit)
+        found = await collect(partial(operations.list_run_pages, chosen, **only), limit)
         return RequestList(chosen, found)
 
     return target.run_at(run_id, find)

@@ -7,21 +7,17 @@ from typing import Literal
 import msgspec
 
 from smartspider.core.cookies.jar import Cookie
+from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.pages.extraction import Item, RejectedItem, StepCount, ValueChange
 from smartspider.core.pages.files import FileOutcome
 from smartspider.core.requests.recrawl import PageVersion
-from smartspider.core.requests.refusal import LeftOutLink, RefusalCode
+from smartspider.core.requests.refusal import LeftOutLink
 from smartspider.core.requests.request import Request
 
 UrlState = Literal["open", "done", "redirect", "missing", "skipped", "dead", "broken"]
 """open: still to be fetched · done: stored · redirect: redirected to another URL · missing: 404 or 410 ·
 skipped: closed by a rule without a fetch · dead: buried after failures · broken: fetched but unreadable.
-"""
-
-LostCode = Literal["", "signed_out", "known_page", "no_items"]
-"""Why a request did not bring what it was followed for: a redirect to a login form, a redirect to a page that
-was fetched for something else, a page of a list without items. Stable, for programs.
 """
 
 ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
@@ -73,15 +69,14 @@ class Close(msgspec.Struct, frozen=True):
     landed: Request | None = None
     """With state `redirect` on the same host: the final request of the chain, which owns items and children.
     """
-    code: RefusalCode = "other"
-    """With state `skipped`: why, for programs."""
+    cause: CauseCode | None = None
+    """Why, for programs, unless it is done or redirected as it should: with state `skipped` a refusal."""
     left_out: list[LeftOutLink] = []
     """Links of the page that become no request."""
     links_dropped: int = 0
     """Links beyond the maximum of a page that are not even in `left_out`."""
     outcome: FileOutcome | None = None
     """The outcome of a request for a file."""
-    lost: LostCode = ""
     brought: bool | None = None
     """True if the page has an item with a value; None if its type has no rules for items."""
     list_digest: bytes = b""
@@ -97,6 +92,7 @@ class RetryLater(msgspec.Struct, frozen=True):
     counts: bool = True
     is_alone: bool = False
     """The request is a suspect from now on: the next worker holds no other lease."""
+    cause: CauseCode = "other"
 
 
 Verdict = Close | RetryLater

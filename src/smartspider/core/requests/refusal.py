@@ -34,6 +34,14 @@ short.
 """
 
 
+_BY_NAME: dict[str, RefusalCode] = {code: code for code in REFUSAL_CODES}
+
+
+def refusal_code(cause: str | None) -> RefusalCode:
+    """Return the cause of a skipped request as a refusal: `other` if it is none."""
+    return _BY_NAME.get(cause or "", "other")
+
+
 class Refusal(msgspec.Struct, frozen=True, gc=False):
     """A code, and the rule behind it in words: `scope: host o.example is not in the task's scope`."""
 

@@ -9,17 +9,22 @@ from __future__ import annotations
 from typing import Literal
 
 from smartspider.core.access import Principal
-from smartspider.core.errors import NotAllowed
+from smartspider.core.errors import NotAllowed, NotFound, Problem, RequestInvalid
 from smartspider.core.plurals import count
-from smartspider.core.runs.run import FINISHED, LIMIT, UNFINISHED, Run
+from smartspider.core.runs.run import FINISHED, LIMIT, UNFINISHED, Run, run_of
 from smartspider.installation.installation import Installation
+from smartspider.services.inputs import check_text, parse_id
 from smartspider.services.quotas import check_quota
 from smartspider.services.runs.lookup import owned_run
 from smartspider.services.runs.start import StartOptions, start_run
 from smartspider.services.runs.views import retried_view, started_view
+from smartspider.store.runs.reopen_failed import FailureFilter
+from smartspider.views.arguments import FailureArguments
 from smartspider.views.runs import Retried, Started
 
 RetryScope = Literal["failed", "all"]
+NOTHING_CHOSEN: FailureArguments = {}
+_WHICH_HINT = "leave out `which`, or all of cause, host and page_ids"
 
 
 async def pause(installation: Installation, principal: Principal, run_id: int) -> Started:
@@ -95,20 +100,43 @@ async def _cancel(installation: Installation, principal: Principal, run_id: int)
 
 
 async def retry(
-    installation: Installation, principal: Principal, run_id: int, which: RetryScope = "failed"
+    installation: Installation,
+    principal: Principal,
+    run_id: int,
+    which: RetryScope = "failed",
+    only: FailureArguments = NOTHING_CHOSEN,
 ) -> Retried:
-    """Retry failed requests in the same run, or everything in a new run of the same version."""
+    """Retry failed requests in the same run, those that match `only`, or everything in a new run of the same
+    version.
+    """
     run = await owned_run(installation, principal, run_id)
+    chosen = _parse_failures(run.id, only)
+    if which == "all" and chosen != FailureFilter():
+        name = next(iter(chosen.detail))
+        message = f"{name} chooses among failed requests"
+        raise RequestInvalid(message, (Problem(name, message, _WHICH_HINT),), hint=_WHICH_HINT)
     if which == "failed":
         if run.state in FINISHED:  # it becomes active again
             await check_quota(installation, principal, "runs", await _owner(installation, run))
-        count = await installation.store.retry(run.id, actor=principal.name)
+        count = await installation.store.retry(run.id, chosen, actor=principal.name)
         return retried_view(await installation.store.get_run(run.id), count)
     task = await installation.tasks.get(run.task_id)
     new = await start_run(
         installation, principal, task, StartOptions(version=run.task_version, started_by=f"retry:{run.id}")
     )
     return retried_view(new, new.counters.total)
+
+
+def _parse_failures(run_id: int, only: FailureArguments) -> FailureFilter:
+    """Return the filter of the arguments; raise `NotFound` for a request of another run."""
+    ids = tuple(dict.fromkeys(parse_id(page_id, "page") for page_id in only.get("page_ids") or ()))
+    for page_id in ids:
+        if run_of(page_id) != run_id:
+            raise NotFound(f"run {run_id} has no request {page_id}", hint="list its requests to find the id")
+    host = only.get("host")
+    if host is not None:
+        check_text("host", host)
+    return FailureFilter(only.get("cause"), host and host.lower(), ids)
 
 
 async def _owner(installation: Installation, run: Run) -> str:

@@ -10,16 +10,16 @@ from typing import TypeVar
 import msgspec
 
 from smartspider.core.errors import RequestInvalid, TooMany
-from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import Run, RunState
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
 from smartspider.services import dedup
-from smartspider.services.inputs import parse_cursor, to_page
+from smartspider.services.inputs import check_text, parse_cursor, to_page
 from smartspider.services.runs import views
 from smartspider.services.runs.blockers import NO_WORKER, find_blockers
 from smartspider.services.runs.lookup import newest_run
 from smartspider.store.diagnostics.progress import resting
+from smartspider.store.runs.listing import PageFilter
 from smartspider.views.listed import Listed
 from smartspider.views.problem import Wrong
 from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
@@ -66,14 +66,18 @@ async def list_failures(
 
 
 async def list_pages(
-    installation: Installation, run_id: int, state: UrlState | None, *, cursor: str | None, limit: int
+    installation: Installation, run_id: int, only: PageFilter, *, cursor: str | None, limit: int
 ) -> Listed[PageView]:
-    """List requests of a run, optionally in one state, in the order they were found."""
+    """List requests of a run that match, in the order they were found. A page may have fewer than `limit`
+    although `next` names another.
+    """
     run = await installation.store.get_run(run_id)
-    found = await installation.store.pages(
-        run.id, state=state, after=parse_cursor(cursor) or 0, limit=limit + 1
-    )
-    return to_page(found, limit, lambda page: page.id, views.page_view)
+    for name in ("host", "page", "q"):
+        check_text(name, getattr(only, name) or "")
+    only = msgspec.structs.replace(only, host=only.host and only.host.lower())
+    found = await installation.store.pages(run.id, only, after=parse_cursor(cursor) or 0, limit=limit)
+    next_ = None if found.next is None else str(found.next)
+    return Listed([views.page_view(row) for row in found.rows], next_)
 
 
 async def get_status(installation: Installation, run_id: int) -> StatusView:

@@ -20,7 +20,7 @@ from smartspider.store.diagnostics.progress import RunProgress
 from smartspider.store.diagnostics.requests import GateStatus
 from smartspider.store.diagnostics.store import RunActivity
 from smartspider.store.runs.listing import FailedRequest, UrlRow
-from smartspider.store.runs.records import HostReceipt
+from smartspider.store.runs.records import HostReceipt, UrlRecord
 from smartspider.views.left_out import (
     CoverageGap,
     LeftOutExample,
@@ -87,7 +87,7 @@ def lost_parts(report: LeftOutReport) -> dict[str, Any]:
     """Return the next pages and files that a finished run did not get, as parts of its status and summary."""
     return {
         "lost_next_pages": [
-            LostPage(without_userinfo(one.url), one.state, without_userinfo(one.reason), one.code)
+            LostPage(without_userinfo(one.url), one.state, without_userinfo(one.reason), one.cause)
             for one in report.lost_next_pages
         ],
         "lost_next_page_count": report.lost_next_page_count,
@@ -233,16 +233,17 @@ def retried_view(run: Run, requests: int) -> Retried:
 def failure_view(failure: FailedRequest) -> FailureView:
     """Return the view of a failed request."""
     url, reason = without_userinfo(failure.url), without_userinfo(failure.reason)
-    return FailureView(str(failure.id), url, failure.state, reason)
+    return FailureView(str(failure.id), url, failure.state, reason, failure.cause)
 
 
-def page_view(row: UrlRow) -> PageView:
+def page_view(row: UrlRow | UrlRecord) -> PageView:
     """Return the view of a request."""
     return PageView(
         id=str(row.id),
         url=without_userinfo(row.url),
         state=row.state,
         reason=without_userinfo(row.reason),
+        cause=row.cause,
         status=row.status,
         page=row.page,
         depth=row.depth,

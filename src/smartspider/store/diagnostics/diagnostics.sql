@@ -94,11 +94,44 @@ SELECT i.id, coalesce(u.closed_at, 0) FROM item i JOIN url u ON u.id = i.url_id 
 ORDER BY i.id LIMIT 1
 
 -- items_from: items of a page among those from an id on
-SELECT id, data FROM (SELECT id, data, url_id FROM item WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 5000)
+SELECT id, data FROM (SELECT id, data, url_id FROM item WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 5000) AS few
 WHERE url_id = ?3 LIMIT ?4
 
--- rejects_of: why items of a page were rejected
-SELECT reason FROM reject WHERE id >= ? AND id < ? AND url_id = ? ORDER BY id LIMIT ?
+-- last_reject: the last rejected item of a run
+SELECT max(id) FROM reject WHERE id > ?1 AND id < ?2
+
+-- reject_closed_at: when the page of the first rejected item from an id on was stored
+SELECT r.id, coalesce(u.closed_at, 0) FROM reject r JOIN url u ON u.id = r.url_id WHERE r.id >= ?1 AND r.id < ?2
+ORDER BY r.id LIMIT 1
+
+-- rejects_from: rejected items of a page among those from an id on
+SELECT id, reason, step, field, value, data
+FROM (SELECT id, url_id, reason, step, field, value, data FROM reject WHERE id >= ?1 AND id < ?2
+      ORDER BY id LIMIT 5000) AS few
+WHERE url_id = ?3 LIMIT ?4
+
+-- last_change: the last changed value of a run
+SELECT max(id) FROM cleaning WHERE id > ?1 AND id < ?2
+
+-- change_closed_at: when the page of the first changed value from an id on was stored
+SELECT c.id, coalesce(u.closed_at, 0) FROM cleaning c JOIN url u ON u.id = c.url_id WHERE c.id >= ?1 AND c.id < ?2
+ORDER BY c.id LIMIT 1
+
+-- changes_from: changed values of a page among those from an id on
+SELECT id, item, step, field, before, after, note
+FROM (SELECT id, url_id, item, step, field, before, after, note FROM cleaning WHERE id >= ?1 AND id < ?2
+      ORDER BY id LIMIT 20000) AS few
+WHERE url_id = ?3 LIMIT ?4
+
+-- last_url: the last request of a run
+SELECT max(id) FROM url WHERE id > ?1 AND id < ?2
+
+-- url_found_at: when the first request from an id on was found
+SELECT id, found_at FROM url WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1
+
+-- children: number of requests that a page led to, among those from an id on
+SELECT count(*) FROM (SELECT parent_id FROM url WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 20000) AS few
+WHERE parent_id = ?3
 
 -- lane_queued: queued requests of a run for a host
 SELECT queued FROM lane WHERE host_id = ? AND run_id = ?

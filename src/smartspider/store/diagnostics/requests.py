@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.requests.request import NO_EXTRAS, Extras
-from smartspider.core.runs.run import end_id, first_id
+from smartspider.core.runs.run import end_id, first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.hosts import gates
 from smartspider.store.results.files import fill_files
 from smartspider.store.results.rows import StoredItem
-from smartspider.store.runs.records import UrlRecord
+from smartspider.store.runs import records
+from smartspider.store.runs.records import StoredChange, StoredReject, UrlRecord
 
 SQL = statements.load("diagnostics.sql", __package__)
 
@@ -87,6 +88,16 @@ class RequestDetails(msgspec.Struct, frozen=True):
     """Why a few of its items were rejected."""
 
 
+class PageRecord(msgspec.Struct, frozen=True):
+    """A request with what its page brought."""
+
+    details: RequestDetails
+    items: list[StoredItem]
+    rejects: list[StoredReject]
+    changes: list[StoredChange]
+    children: int
+
+
 def read_details(connection: Connection, record: UrlRecord, now: float) -> RequestDetails:
     """Return a request of a run with its gate, its lease and some of its items."""
     found = row(connection, SQL.details, (record.id,))
@@ -110,8 +121,8 @@ def read_details(connection: Connection, record: UrlRecord, now: float) -> Reque
             (_queued(connection, host_id, record.run_id, now), int(bool(lease))),
         ),
         sends=_sends(connection, host_id, record.closed_at or now),
-        items=_items(connection, record) if record.items else [],
-        rejects=_rejects(connection, record),
+        items=items_of(connection, record, ITEMS),
+        rejects=[one.reason for one in rejects_of(connection, record, ITEMS)],
     )
 
 
@@ -128,34 +139,78 @@ def _sends(connection: Connection, host_id: int, moment: float) -> list[SendReco
     return [SendRecord(*send) for send in (*reversed(before), *after)]
 
 
-def _items(connection: Connection, record: UrlRecord) -> list[StoredItem]:
-    """Return some items of a page. Binary search, since items are in the order in which their pages closed.
-
-    A later page may own the stored row of an equal item; then fewer items are found.
+def first_from(connection: Connection, record: UrlRecord, last: str, probe: str) -> int:
+    """Return the id from which rows of a page can be. Binary search, since rows of a run are in the order in
+    which their pages closed. `last` finds the last row, `probe` the time of the first one from an id on.
     """
     low, end = first_id(record.run_id), end_id(record.run_id)
-    found = row(connection, SQL.last_item, (low, end))
+    found = row(connection, last, (low, end))
     high = (found[0] if found and found[0] is not None else low) + 1
     closed_at = record.closed_at or 0.0
     while low < high:
         middle = (low + high) // 2
-        probe = row(connection, SQL.item_closed_at, (middle, end))
-        if probe is not None and probe[1] < closed_at:
-            low = probe[0] + 1
+        probed = row(connection, probe, (middle, end))
+        if probed is not None and probed[1] < closed_at:
+            low = probed[0] + 1
         else:
             high = middle
-    items = rows(connection, SQL.items_from, (low, end, record.id, ITEMS))
+    return low
+
+
+def items_of(connection: Connection, record: UrlRecord, limit: int) -> list[StoredItem]:
+    """Return items of a page. A later page may own the stored row of an equal item; then fewer are found."""
+    if not record.items:
+        return []
+    low = first_from(connection, record, SQL.last_item, SQL.item_closed_at)
+    items = rows(connection, SQL.items_from, (low, end_id(record.run_id), record.id, limit))
     filled = fill_files(connection, record.run_id, [data for _, data in items])
     return [
-        StoredItem(item_id, record.run_id, record.url, data.encode(), closed_at)
+        StoredItem(item_id, record.run_id, record.url, data.encode(), record.closed_at or 0.0)
         for (item_id, _), data in zip(items, filled, strict=True)
     ]
 
 
-def _rejects(connection: Connection, record: UrlRecord) -> list[str]:
-    """Return why some items of a page were rejected. A run keeps few enough to be searched."""
-    place = first_id(record.run_id), end_id(record.run_id), record.id
-    return [reason for (reason,) in rows(connection, SQL.rejects_of, (*place, ITEMS))]
+def rejects_of(connection: Connection, record: UrlRecord, limit: int) -> list[StoredReject]:
+    """Return rejected items of a page."""
+    low = first_from(connection, record, SQL.last_reject, SQL.reject_closed_at)
+    found = rows(connection, SQL.rejects_from, (low, end_id(record.run_id), record.id, limit))
+    return [
+        StoredReject(number, record.run_id, record.url, reason, step, field, value.encode(), data.encode())
+        for number, reason, step, field, value, data in found
+    ]
+
+
+def changes_of(connection: Connection, record: UrlRecord, limit: int) -> list[StoredChange]:
+    """Return values of a page that steps changed."""
+    low = first_from(connection, record, SQL.last_change, SQL.change_closed_at)
+    found = rows(connection, SQL.changes_from, (low, end_id(record.run_id), record.id, limit))
+    return [
+        StoredChange(number, record.run_id, record.url, item, step, field, old.encode(), new.encode(), note)
+        for number, item, step, field, old, new, note in found
+    ]
+
+
+def count_children(connection: Connection, record: UrlRecord) -> int:
+    """Return the number of requests that a page was the first to lead to: they were found when it closed."""
+    if record.closed_at is None:
+        return 0
+    low = first_from(connection, record, SQL.last_url, SQL.url_found_at)
+    found = row(connection, SQL.children, (low, end_id(record.run_id), record.id))
+    return int(found[0]) if found else 0
+
+
+def read_page(connection: Connection, run_id: int, url_id: int, now: float, limit: int) -> PageRecord | None:
+    """Return a request of a run with all that is known about it; None if the run has no such request."""
+    record = records.find_url(connection, url_id, now) if run_of(url_id) == run_id else None
+    if record is None:
+        return None
+    return PageRecord(
+        details=read_details(connection, record, now),
+        items=items_of(connection, record, limit),
+        rejects=rejects_of(connection, record, limit),
+        changes=changes_of(connection, record, limit),
+        children=count_children(connection, record),
+    )
 
 
 def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the statements

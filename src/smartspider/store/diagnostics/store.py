@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from smartspider.core.frontier.cause import ProblemKind
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
-from smartspider.store.diagnostics import left_out, progress, requests
+from smartspider.store.diagnostics import left_out, problems, progress, requests
 from smartspider.store.diagnostics.left_out import LeftOutRecord, LeftOutReport
+from smartspider.store.diagnostics.problems import ProblemExample, ProblemGroup
 from smartspider.store.diagnostics.progress import RunProgress
-from smartspider.store.diagnostics.requests import GateStatus, HeldRequest, RequestDetails
+from smartspider.store.diagnostics.requests import GateStatus, HeldRequest, PageRecord, RequestDetails
 from smartspider.store.runs import records
 
 SQL = statements.load("diagnostics.sql", __package__)
@@ -56,6 +58,9 @@ class Diagnostics:
     3. Rows are found by indexes and bounded, however much is stored: long lists are cut and say so.
     4. A request is found by its fingerprint; one with its own method, body, headers or meta also by its
        URL. So is a link that was left out.
+    5. Problems are groups of failed, lost and skipped requests and of rejected items, by cause and host, the
+       most harmful first.
+    6. A request is shown with what its page brought and led to.
     """
 
     def __init__(self, database: Database) -> None:
@@ -123,6 +128,12 @@ class Diagnostics:
 
         return await self._db.read(work)
 
+    async def page(self, run_id: int, url_id: int, limit: int = 50) -> PageRecord | None:
+        """Return a request of a run with up to `limit` of each thing it brought; None if there is none."""
+        return await self._db.read(
+            lambda connection: requests.read_page(connection, run_id, url_id, self._db.now(), limit)
+        )
+
     async def left_out(self, run_id: int) -> LeftOutReport:
         """Return what a run left out, by reason, with examples."""
         return await self._db.read(lambda connection: left_out.read_report(connection, run_id))
@@ -132,6 +143,19 @@ class Diagnostics:
         return await self._db.read(
             lambda connection: left_out.find_left_out(connection, run_id, fingerprint, url)
         )
+
+    async def problems(
+        self, run_id: int, kinds: Collection[ProblemKind], *, after: int = 0, limit: int = 100
+    ) -> list[tuple[ProblemGroup, ProblemExample]]:
+        """Return what went wrong in a run, by cause and host, the most harmful first: groups from a place on,
+        with an example each.
+        """
+
+        def work(connection: Connection) -> list[tuple[ProblemGroup, ProblemExample]]:
+            groups = problems.read_problems(connection, run_id, kinds)[after : after + limit]
+            return list(zip(groups, problems.read_examples(connection, groups), strict=True))
+
+        return await self._db.read(work)
 
     async def has_visited(self, run_id: int, host: str) -> bool:
         """Return whether a run has fetched anything from a host."""

@@ -51,8 +51,8 @@ SELECT run_id, code, is_next_page, links, requests, is_cut FROM left_out_count
 SELECT run_id, code, is_next_page, count(*) FROM left_out GROUP BY run_id, code, is_next_page
 
 -- skipped_requests: skipped requests by reason
-SELECT run_id, coalesce(code, 'other'), is_next_page, count(*) FROM url WHERE state = 'skipped'
-GROUP BY run_id, coalesce(code, 'other'), is_next_page
+SELECT run_id, coalesce(cause, 'other'), is_next_page, count(*) FROM url WHERE state = 'skipped'
+GROUP BY run_id, coalesce(cause, 'other'), is_next_page
 
 -- set_left_out_count: set the counts of a reason
 INSERT INTO left_out_count (run_id, code, is_next_page, links, requests, is_cut) VALUES (?, ?, ?, ?, ?, ?)

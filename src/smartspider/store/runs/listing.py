@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import Run, RunState, end_id, first_id
-from smartspider.store.database import Connection, rows
+from smartspider.store.database import Connection, row, rows
 from smartspider.store.runs import lifecycle
 
 SQL = lifecycle.SQL
@@ -18,6 +19,8 @@ SQL = lifecycle.SQL
 PAST_ALL = (1 << 63) - 1
 ALL = -1
 """No limit."""
+SCANNED = 20_000
+"""Requests that one call reads, whatever its filter."""
 
 
 class UrlRow(msgspec.Struct, frozen=True):
@@ -27,6 +30,7 @@ class UrlRow(msgspec.Struct, frozen=True):
     url: str
     state: UrlState
     reason: str
+    cause: CauseCode | None
     status: int | None
     page: str
     depth: int
@@ -36,6 +40,26 @@ class UrlRow(msgspec.Struct, frozen=True):
     closed_at: float | None
 
 
+class PageFilter(msgspec.Struct, frozen=True):
+    """Conditions that all must hold."""
+
+    state: UrlState | None = None
+    cause: CauseCode | None = None
+    host: str | None = None
+    status: int | None = None
+    page: str | None = None
+    """The page type."""
+    q: str | None = None
+    """Part of the URL; upper and lower case are the same."""
+
+
+class PageList(msgspec.Struct, frozen=True):
+    """Requests that match. `next` is the id to go on after; None: there are no more."""
+
+    rows: list[UrlRow]
+    next: int | None
+
+
 class FailedRequest(msgspec.Struct, frozen=True):
     """A request that failed."""
 
@@ -43,6 +67,7 @@ class FailedRequest(msgspec.Struct, frozen=True):
     state: UrlState
     reason: str
     id: int = 0
+    cause: CauseCode = "other"
 
 
 class RecentRun(msgspec.Struct, frozen=True):
@@ -107,24 +132,55 @@ def read(connection: Connection, run_ids: Sequence[int]) -> list[Run]:
     return [lifecycle.read_run(connection, run_id) for run_id in run_ids]
 
 
-def pages(
-    connection: Connection, run_id: int, state: UrlState | None, after: int, limit: int
-) -> list[UrlRow]:
-    """Return requests of a run in the order they were found, in one state or all."""
-    if state is None:
-        bounds = (max(after, first_id(run_id)), end_id(run_id), limit)
-        return [UrlRow(*found) for found in rows(connection, SQL.pages, bounds)]
-    if state == "open":
-        return [UrlRow(*found) for found in rows(connection, SQL.pages_open, (run_id, after, limit))]
-    return [UrlRow(*found) for found in rows(connection, SQL.pages_closed, (run_id, state, after, limit))]
+def pages(  # noqa: PLR0917 - the filter, the place and the bounds of a list
+    connection: Connection, run_id: int, only: PageFilter, after: int, limit: int, scan: int = SCANNED
+) -> PageList:
+    """Return requests of a run in the order they were found, among the next `scan`: there may be fewer than
+    `limit` although there are more.
+    """
+    host_id = None
+    if only.host is not None:
+        found = row(connection, SQL.host_id, (only.host,))
+        if found is None:
+            return PageList([], None)
+        host_id = found[0]
+    statement, place = _place(run_id, only)
+    pattern = None if only.q is None else like_pattern(only.q)
+    after = max(after, first_id(run_id))
+    wanted = (host_id, only.status, only.page, pattern, after, scan, limit + 1, 0)
+    matching = [UrlRow(*found) for found in rows(connection, statement, (*wanted, *place))]
+    if len(matching) > limit:
+        return PageList(matching[:limit], matching[limit - 1].id)
+    last = (None, None, None, None, after, scan, 1, scan - 1)
+    end = row(connection, statement, (*last, *place[:2], *([None] * len(place[2:]))))
+    return PageList(matching, None if end is None else end[0])
+
+
+def _place(run_id: int, only: PageFilter) -> tuple[str, tuple[object, ...]]:
+    """Return the statement that reads the fewest requests, and its own values."""
+    if only.cause is not None:
+        return SQL.pages_with_cause, (run_id, only.cause, only.state)
+    if only.state is None:
+        return SQL.pages, (end_id(run_id),)
+    if only.state == "open":
+        return SQL.pages_open, (run_id,)
+    return SQL.pages_closed, (run_id, only.state)
+
+
+def like_pattern(part: str) -> str:
+    """Return the pattern of texts in lower case with a part."""
+    escaped = part.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
 
 
 def failures(connection: Connection, run_id: int, after: int, limit: int) -> list[FailedRequest]:
     """Return failed requests in the order they were found."""
-    dead = pages(connection, run_id, "dead", after, limit)
-    broken = pages(connection, run_id, "broken", after, limit)
-    found = heapq.nsmallest(limit, [*dead, *broken], key=lambda page: page.id)
-    return [FailedRequest(page.url, page.state, page.reason, page.id) for page in found]
+    dead = pages(connection, run_id, PageFilter("dead"), after, limit)
+    broken = pages(connection, run_id, PageFilter("broken"), after, limit)
+    found = heapq.nsmallest(limit, [*dead.rows, *broken.rows], key=lambda page: page.id)
+    return [
+        FailedRequest(page.url, page.state, page.reason, page.id, page.cause or "other") for page in found
+    ]
 
 
 def _ids(found: list[tuple[Any, ...]]) -> list[int]:

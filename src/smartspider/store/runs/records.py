@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.run import end_id, first_id
@@ -52,7 +53,10 @@ class Attempt(msgspec.Struct, frozen=True):
     at: float
     status: int | None
     reason: str
+    cause: CauseCode
     elapsed_s: float
+    delay_s: float | None
+    """The delay that was in force for it; None if there was none."""
 
 
 class UrlRecord(msgspec.Struct, frozen=True):
@@ -63,6 +67,7 @@ class UrlRecord(msgspec.Struct, frozen=True):
     url: str
     state: UrlState
     reason: str
+    cause: CauseCode | None
     status: int | None
     page: str
     depth: int
@@ -108,16 +113,19 @@ class HostStatus(msgspec.Struct, frozen=True):
 
 def find_urls(connection: Connection, fingerprint: bytes, run_ids: list[int], now: float) -> list[UrlRecord]:
     """Return the rows of a request, in the order of the given runs."""
-    return [
-        _record(connection, url_id, now)
+    found = [
+        find_url(connection, url_id, now)
         for run_id in run_ids
         for (url_id,) in rows(connection, SQL.urls_by_print, (fingerprint, run_id))
     ]
+    return [record for record in found if record is not None]
 
 
-def _record(connection: Connection, url_id: int, now: float) -> UrlRecord:
+def find_url(connection: Connection, url_id: int, now: float) -> UrlRecord | None:
+    """Return a row by its id."""
     found = row(connection, SQL.url_record, (url_id,))
-    assert found is not None  # noqa: S101 - read in the transaction that found the id
+    if found is None:
+        return None
     place = _place(connection, url_id, now) if found[3] == "open" else ""
     failures = [Attempt(*attempt) for attempt in rows(connection, SQL.attempts, (url_id,))]
     return UrlRecord(*(*found, place, failures))

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from smartspider.core.errors import NotAllowed
+from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.frontier.verdict import ClosedState
-from smartspider.core.runs.run import FINISHED, Run
+from smartspider.core.runs.run import FINISHED, Run, run_of
 from smartspider.store import audit, events
-from smartspider.store.database import Connection, rows
+from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import SUSPECT_AFTER, QueueEntry
 from smartspider.store.runs import lifecycle
 from smartspider.store.settle.left_out import LeftOutCounts
@@ -24,13 +25,29 @@ STATES: tuple[ClosedState, ...] = ("dead", "broken", "skipped")
 """States of failed rows. Of the skipped ones only those count whose host was abandoned."""
 
 
+class FailureFilter(msgspec.Struct, frozen=True):
+    """Failed requests to retry: those that meet all conditions."""
+
+    cause: CauseCode | None = None
+    host: str | None = None
+    ids: tuple[int, ...] = ()
+    """At most a thousand; empty: all."""
+
+    @property
+    def detail(self) -> dict[str, object]:
+        """The conditions, for the audit."""
+        given = {"cause": self.cause, "host": self.host, "pages": len(self.ids) or None}
+        return {name: value for name, value in given.items() if value is not None}
+
+
 class RetrySweep(msgspec.Struct):
-    """The progress of a retry: its run and actor, the rows read by one step, the states still to read, and
-    the number of reopened rows.
+    """The progress of a retry: its run, actor and filter, the rows read by one step, the states still to
+    read, and the number of reopened rows.
     """
 
     run_id: int
     actor: str
+    only: FailureFilter = FailureFilter()
     batch: int = BATCH
     states: list[ClosedState] = msgspec.field(default_factory=lambda: list(STATES))
     after: int = 0
@@ -48,8 +65,8 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
     if run.state in FINISHED and lifecycle.close_ended(connection, run.id, now):
         return True
     state = sweep.states[0]
-    found = rows(connection, SQL.failed, (run.id, state, sweep.after, sweep.batch))
-    failed = [one for one in found if state != "skipped" or one[4] == "host_held"]
+    found = _read(connection, sweep, state)
+    failed = _matching(connection, found, sweep.only, state)
     if failed:
         _report(connection, run, sweep, now)
         open_failed(connection, run.id, failed, state, now)
@@ -57,10 +74,37 @@ def step(connection: Connection, sweep: RetrySweep, now: float) -> bool:
             lifecycle.change_state(connection, run, "queued", "retry of failed requests", now)
     # These changes hold only if the transaction commits; a failed step ends the retry.
     sweep.opened += len(failed)
-    sweep.after = found[-1][0] if len(found) == sweep.batch else 0
-    if len(found) < sweep.batch:
+    is_last = len(found) < sweep.batch or bool(sweep.only.ids)
+    sweep.after = 0 if is_last else found[-1][0]
+    if is_last:
         sweep.states.pop(0)
     return bool(sweep.states)
+
+
+def _read(connection: Connection, sweep: RetrySweep, state: ClosedState) -> list[tuple[Any, ...]]:
+    """Return the next rows in a state, among which those to retry are."""
+    only = sweep.only
+    if only.ids:
+        own = [(url_id, state) for url_id in sorted(only.ids) if run_of(url_id) == sweep.run_id]
+        return connection.executemany(SQL.failed_page, own).fetchall() if own else []
+    if only.cause is not None:
+        place = (sweep.run_id, only.cause, state, sweep.after, sweep.batch)
+        return rows(connection, SQL.failed_with_cause, place)
+    return rows(connection, SQL.failed, (sweep.run_id, state, sweep.after, sweep.batch))
+
+
+def _matching(
+    connection: Connection, found: list[tuple[Any, ...]], only: FailureFilter, state: ClosedState
+) -> list[tuple[Any, ...]]:
+    """Return the rows to retry. Of skipped ones these are those whose host was abandoned."""
+    if state == "skipped":
+        found = [one for one in found if one[4] == "host_held"]
+    if only.cause is not None:
+        found = [one for one in found if one[4] == only.cause]
+    if only.host is None:
+        return found
+    host = row(connection, SQL.host_id, (only.host,))
+    return [one for one in found if host is not None and one[1] == host[0]]
 
 
 def _check(connection: Connection, run_id: int) -> Run:
@@ -77,7 +121,7 @@ def _check(connection: Connection, run_id: int) -> Run:
 def _report(connection: Connection, run: Run, sweep: RetrySweep, now: float) -> None:
     """Write the audit entry and the event, once per retry."""
     if not sweep.opened:
-        detail = {"from": run.state, "failed": run.counters.failed}
+        detail = {"from": run.state, "failed": run.counters.failed, **sweep.only.detail}
         audit.write(connection, now, sweep.actor, "run.retried", f"run:{run.id}", **detail)
         events.write(connection, run.id, "run.retried", detail, now)
 
@@ -90,8 +134,8 @@ def open_failed(
     connection.execute(SQL.opened, (*(len(failed) * (name == state) for name in STATES), run_id))
     if state == "skipped":
         counts = LeftOutCounts(connection, run_id)
-        for *_, code, is_next_page in failed:
-            counts.count_requests((code, bool(is_next_page)), -1)
+        for *_, cause, is_next_page in failed:
+            counts.count_requests((cause, bool(is_next_page)), -1)
         counts.write()
     frontier = connection.frontier
     held = frontier.fence(run_id, {url_id for url_id, *_ in failed})

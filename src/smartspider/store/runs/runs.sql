@@ -55,11 +55,18 @@ UPDATE run SET tuning = ?, revision = revision + 1, concurrency = ?, weight = ?,
 WHERE id = ?
 
 -- failed: requests in a state, in the order they were found, as a retry reads them
-SELECT id, host_id, -priority, returns, code, is_next_page FROM url
+SELECT id, host_id, -priority, returns, cause, is_next_page FROM url
 WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
 
+-- failed_with_cause: requests in a state with a cause, as a retry reads them
+SELECT id, host_id, -priority, returns, cause, is_next_page FROM url
+WHERE run_id = ? AND cause = ? AND cause IS NOT NULL AND state = ? AND id > ? ORDER BY id LIMIT ?
+
+-- failed_page: a request in a state, as a retry reads it
+SELECT id, host_id, -priority, returns, cause, is_next_page FROM url WHERE id = ? AND state = ?
+
 -- open_again: reopen a request for another visit
-UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, code = NULL, status = NULL, target_id = NULL, attempts = 0,
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, cause = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL
 WHERE id = ?
 
@@ -80,7 +87,7 @@ WHERE id = ?1
 SELECT EXISTS (SELECT 1 FROM url WHERE run_id = ?1 AND state = 'open')
 
 -- close_rest: skip a bounded number of open requests
-UPDATE url SET state = 'skipped', reason = ?2, code = ?5, closed_at = ?3
+UPDATE url SET state = 'skipped', reason = ?2, cause = ?5, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
              AND (?4 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1))
              AND NOT (?6 AND page LIKE '@file:%') LIMIT 5000)
@@ -121,23 +128,55 @@ SELECT step, seen, changed, emptied, rejected, unsure FROM step_count WHERE run_
 SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2
 
 -- url_record: the details of a row
-SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.status, u.page, u.depth, u.priority, u.attempts,
+SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.cause, u.status, u.page, u.depth, u.priority, u.attempts,
        u.returns, u.items,
        (SELECT url FROM url p WHERE p.id = u.parent_id), (SELECT url FROM url t WHERE t.id = u.target_id),
        u.found_at, u.closed_at
 FROM url u WHERE u.id = ?1
 
--- pages: requests of a run, in the order they were found
-SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
-WHERE id > ? AND id < ? ORDER BY id LIMIT ?
+-- pages: requests of a run that match, among some, in the order they were found
+SELECT id, url, state, coalesce(reason, ''), cause, status, page, depth, attempts, items, found_at, closed_at
+FROM (SELECT id, url, state, reason, cause, status, page, depth, attempts, items, found_at, closed_at, host_id
+      FROM url WHERE id > ?5 AND id < ?9 ORDER BY id LIMIT ?6) AS scanned
+WHERE (CAST(?1 AS bigint) IS NULL OR host_id = CAST(?1 AS bigint))
+  AND (CAST(?2 AS bigint) IS NULL OR status = CAST(?2 AS bigint))
+  AND (CAST(?3 AS text) IS NULL OR page = CAST(?3 AS text))
+  AND (CAST(?4 AS text) IS NULL OR lower(url) LIKE CAST(?4 AS text) ESCAPE '\')
+LIMIT ?7 OFFSET ?8
 
--- pages_open: the open ones
-SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
-WHERE run_id = ? AND state = 'open' AND id > ? ORDER BY id LIMIT ?
+-- pages_open: among the open ones
+SELECT id, url, state, coalesce(reason, ''), cause, status, page, depth, attempts, items, found_at, closed_at
+FROM (SELECT id, url, state, reason, cause, status, page, depth, attempts, items, found_at, closed_at, host_id
+      FROM url WHERE run_id = ?9 AND state = 'open' AND id > ?5 ORDER BY id LIMIT ?6) AS scanned
+WHERE (CAST(?1 AS bigint) IS NULL OR host_id = CAST(?1 AS bigint))
+  AND (CAST(?2 AS bigint) IS NULL OR status = CAST(?2 AS bigint))
+  AND (CAST(?3 AS text) IS NULL OR page = CAST(?3 AS text))
+  AND (CAST(?4 AS text) IS NULL OR lower(url) LIKE CAST(?4 AS text) ESCAPE '\')
+LIMIT ?7 OFFSET ?8
 
--- pages_closed: those closed in a state
-SELECT id, url, state, coalesce(reason, ''), status, page, depth, attempts, items, found_at, closed_at FROM url
-WHERE run_id = ? AND state = ? AND state <> 'open' AND id > ? ORDER BY id LIMIT ?
+-- pages_closed: among those closed in a state
+SELECT id, url, state, coalesce(reason, ''), cause, status, page, depth, attempts, items, found_at, closed_at
+FROM (SELECT id, url, state, reason, cause, status, page, depth, attempts, items, found_at, closed_at, host_id
+      FROM url WHERE run_id = ?9 AND state = ?10 AND state <> 'open' AND id > ?5 ORDER BY id LIMIT ?6) AS scanned
+WHERE (CAST(?1 AS bigint) IS NULL OR host_id = CAST(?1 AS bigint))
+  AND (CAST(?2 AS bigint) IS NULL OR status = CAST(?2 AS bigint))
+  AND (CAST(?3 AS text) IS NULL OR page = CAST(?3 AS text))
+  AND (CAST(?4 AS text) IS NULL OR lower(url) LIKE CAST(?4 AS text) ESCAPE '\')
+LIMIT ?7 OFFSET ?8
+
+-- pages_with_cause: among those with a cause
+SELECT id, url, state, coalesce(reason, ''), cause, status, page, depth, attempts, items, found_at, closed_at
+FROM (SELECT id, url, state, reason, cause, status, page, depth, attempts, items, found_at, closed_at, host_id
+      FROM url WHERE run_id = ?9 AND cause = ?10 AND cause IS NOT NULL AND id > ?5 ORDER BY id LIMIT ?6) AS scanned
+WHERE (CAST(?1 AS bigint) IS NULL OR host_id = CAST(?1 AS bigint))
+  AND (CAST(?2 AS bigint) IS NULL OR status = CAST(?2 AS bigint))
+  AND (CAST(?3 AS text) IS NULL OR page = CAST(?3 AS text))
+  AND (CAST(?4 AS text) IS NULL OR lower(url) LIKE CAST(?4 AS text) ESCAPE '\')
+  AND (CAST(?11 AS text) IS NULL OR state = CAST(?11 AS text))
+LIMIT ?7 OFFSET ?8
+
+-- host_id: the number of a host
+SELECT id FROM host WHERE name = ?
 
 -- lease_place: the worker that leases a request
 SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id = lease.worker_id WHERE url_id = ?
@@ -146,7 +185,7 @@ SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id =
 SELECT due_at FROM later WHERE url_id = ?1 AND due_at > ?2
 
 -- attempts: failed attempts
-SELECT at, status, reason, elapsed_s FROM attempt WHERE url_id = ? ORDER BY id
+SELECT at, status, reason, cause, elapsed_s, delay_s FROM attempt WHERE url_id = ? ORDER BY id
 
 -- host_queues: queues of a run by host
 SELECT l.host_id, h.name, l.queued, h.held_until, h.hold_reason,

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from smartspider.core.errors import Conflict, NotAllowed
-from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import FINISHED, Run, RunState, end_id, first_id
@@ -26,8 +25,9 @@ from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import reopen_failed as retries
 from smartspider.store.runs import tuning as settings
 from smartspider.store.runs.fsck import Finding
-from smartspider.store.runs.listing import FailedRequest, RecentRun, UrlRow
+from smartspider.store.runs.listing import FailedRequest, PageFilter, PageList, RecentRun
 from smartspider.store.runs.records import HostReceipt, HostStatus, StoredChange, StoredReject, UrlRecord
+from smartspider.store.runs.reopen_failed import FailureFilter
 
 SQL = lifecycle.SQL
 
@@ -40,7 +40,8 @@ class RunStore(ABC):
     5. Deleting a run deletes everything of it, and its id is never used again.
     6. `fsck` finds inconsistencies, and with `repair` repairs those that can be computed from the rows.
     7. Rejects and the cleaning log are read in commit order, by a cursor like that of items.
-    8. Runs, pages and failures are listed by cursors that neither skip nor repeat one, using indexes.
+    8. Runs, pages and failures are listed by cursors that neither skip nor repeat one, using indexes. A
+       filter reads a bounded number of pages in one call.
     9. Changed settings apply at once everywhere: the next lease, settle and limit check use them. The old
        values are in the audit log and in the events of the run.
     10. A retry reopens the failed rows of a run (dead, broken, skipped with an abandoned host), each as
@@ -140,13 +141,19 @@ class RunStore(ABC):
 
         return await self._db.write(work)
 
-    async def retry(self, run_id: int, *, actor: str = SYSTEM) -> int:
-        """Reopen the failed rows of a run and queue it, also an ended one. Return the number of rows.
+    async def retry(self, run_id: int, only: FailureFilter = FailureFilter(), *, actor: str = SYSTEM) -> int:
+        """Reopen the failed rows of a run that match, and queue it, also an ended one. Return the number of
+        rows.
 
-        A running run stays so. A run without failed rows and a cancelled one are refused.
+        A running run stays so. A run without such rows and a cancelled one are refused.
         """
-        sweep = retries.RetrySweep(run_id, actor)
+        sweep = retries.RetrySweep(run_id, actor, only)
         await self._until_done(lambda connection: retries.step(connection, sweep, self._db.now()))
+        if not sweep.opened and only != FailureFilter():
+            raise NotAllowed(
+                f"no failed request of run {run_id} matches, so there is nothing to retry",
+                hint="`smartspider run problems` lists what went wrong, by cause and host",
+            )
         if not sweep.opened:
             raise NotAllowed(
                 f"no request of run {run_id} failed, so there is nothing to retry",
@@ -155,10 +162,20 @@ class RunStore(ABC):
         return sweep.opened
 
     async def pages(
-        self, run_id: int, *, state: UrlState | None = None, after: int = 0, limit: int = 100
-    ) -> list[UrlRow]:
-        """Return requests of a run with ids greater than `after`, in the order they were found."""
-        return await self._db.read(lambda connection: listing.pages(connection, run_id, state, after, limit))
+        self,
+        run_id: int,
+        only: PageFilter = PageFilter(),
+        *,
+        after: int = 0,
+        limit: int = 100,
+        scan: int = listing.SCANNED,
+    ) -> PageList:
+        """Return requests of a run with ids greater than `after`, in the order they were found, among
+        the next `scan` ones.
+        """
+        return await self._db.read(
+            lambda connection: listing.pages(connection, run_id, only, after, limit, scan)
+        )
 
     async def set_state(
         self,

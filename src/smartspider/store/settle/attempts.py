@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from smartspider.core.events import Event, PageBuried, PageClosed
-from smartspider.core.frontier.verdict import Close, Settlement, UrlState
+from smartspider.core.frontier.cause import CauseCode
+from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, UrlState
 from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.requests.request import Request
 from smartspider.store import statements
@@ -19,8 +20,9 @@ SQL = statements.load("settle.sql", __package__)
 def closed_event(request: Request, verdict: Close, settlement: Settlement, items: int) -> Event:
     """Return the event for a closed request."""
     run_id, is_file = settlement.lease.run_id, request.page.startswith(FILE_PAGE)
+    cause = closing_cause(verdict)
     if verdict.state in ("dead", "broken"):
-        return PageBuried(run_id, request.host, request.url, verdict.reason, verdict.status, is_file)
+        return PageBuried(run_id, request.host, request.url, verdict.reason, verdict.status, is_file, cause)
     return PageClosed(
         *(run_id, request.host, request.url, verdict.state, verdict.reason, verdict.status),
         items,
@@ -29,7 +31,15 @@ def closed_event(request: Request, verdict: Close, settlement: Settlement, items
         bytes_read=settlement.bytes_read,
         waited_s=settlement.waited_s,
         is_file=is_file,
+        cause=cause,
     )
+
+
+def closing_cause(verdict: Close) -> CauseCode | None:
+    """Return the cause that is stored with a closed request; None if it brought what it was made for."""
+    if verdict.cause is None and verdict.state not in ("done", "redirect"):
+        return "other"
+    return verdict.cause
 
 
 def replaces(new: UrlState, old: UrlState) -> bool:
@@ -54,10 +64,15 @@ class FailedAttempts:
         """Use up one of the attempts of a request."""
         self._counts[url_id] += 1
 
-    def record(self, settlement: Settlement, status: int | None, reason: str) -> None:
-        """Record a failure."""
-        record = (settlement.lease.url_id, self._now, status, reason, settlement.elapsed_s)
-        self._attempts.append(record)
+    def record(self, settlement: Settlement, verdict: Close | RetryLater) -> None:
+        """Record a failure, with the delay that was in force for its request."""
+        delay_s = settlement.sends[-1].delay_s if settlement.sends else None
+        self._attempts.append(
+            (
+                *(settlement.lease.url_id, self._now, verdict.status, verdict.reason),
+                *(verdict.cause or "other", settlement.elapsed_s, delay_s),
+            )
+        )
 
     def write(self) -> None:
         """Write all recorded failures."""

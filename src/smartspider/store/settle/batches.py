@@ -53,7 +53,7 @@ async def settle_halving(
 
 def _buried(settlement: Settlement, error: Exception) -> Settlement:
     """Return the settlement with a verdict that says why its page cannot be stored."""
-    verdict = Close("broken", reason=_clean(f"not storable: {error}"[:500]))
+    verdict = Close("broken", _clean(f"not storable: {error}"[:500]), cause="not_storable")
     news = tuple(msgspec.structs.replace(one, reason=_clean(one.reason)) for one in settlement.news)
     return msgspec.structs.replace(settlement, verdict=verdict, news=news)
 

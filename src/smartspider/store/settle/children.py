@@ -105,10 +105,10 @@ class ChildRows:
     def load(self, known: KnownRows) -> None:
         """Read which rows exist."""
         self._known.update(one for (one,) in known.known)
-        for fingerprint, url_id, state, _, is_next_page, code, page in known.landings:
+        for fingerprint, url_id, state, _, is_next_page, cause, page in known.landings:
             self._landings[fingerprint] = (url_id, state)
             self._pages[fingerprint] = page
-            self.skipped_landings[url_id] = (code or "other", bool(is_next_page))
+            self.skipped_landings[url_id] = (cause or "other", bool(is_next_page))
 
     def add(self, parent_id: int, children: Sequence[Request], *, is_redirected: bool = False) -> None:
         """Add the links of a page. Unknown ones get a row."""

@@ -111,8 +111,8 @@ class PageMemory:
         keys = [(self._run_id, one) for one in prints]
         places = [
             QueueEntry(url_id, host_id, -priority)
-            for url_id, host_id, priority, code in self._connection.executemany(SQL.left_alone, keys)
-            if url_id not in excluded and code == "recrawl"
+            for url_id, host_id, priority, cause in self._connection.executemany(SQL.left_alone, keys)
+            if url_id not in excluded and cause == "recrawl"
         ]
         self._connection.executemany(SQL.look_after_all, [(entry.url_id,) for entry in places])
         return places

@@ -7,16 +7,16 @@ SELECT v.fingerprint, v.run_id, v.fetched_at, v.interval_s, v.etag, v.last_modif
 FROM visited v LEFT JOIN run ON run.id = v.run_id WHERE v.task_id = ? AND v.fingerprint = ?
 
 -- leave_alone: skip a request whose page was visited recently
-UPDATE url SET state = 'skipped', reason = ?, code = 'recrawl', closed_at = ? WHERE id = ?
+UPDATE url SET state = 'skipped', reason = ?, cause = 'recrawl', closed_at = ? WHERE id = ?
 
 -- set_extras: set what is sent with a request
 UPDATE url SET extras = ? WHERE id = ?
 
 -- left_alone: a request skipped for that reason, by fingerprint
-SELECT id, host_id, priority, code FROM url WHERE run_id = ? AND fingerprint = ? AND state = 'skipped'
+SELECT id, host_id, priority, cause FROM url WHERE run_id = ? AND fingerprint = ? AND state = 'skipped'
 
 -- look_after_all: reopen such a request
-UPDATE url SET state = 'open', reason = NULL, code = NULL, closed_at = NULL, is_next_page = 1 WHERE id = ?
+UPDATE url SET state = 'open', reason = NULL, cause = NULL, closed_at = NULL, is_next_page = 1 WHERE id = ?
 
 -- seen: the remembered version of a page
 SELECT fingerprint, content, changed_at, interval_s FROM visited WHERE task_id = ? AND fingerprint = ?

@@ -94,9 +94,9 @@ class LedgerRun(msgspec.Struct):
         if verdict.state != "done" or verdict.outcome is not None:
             return verdict
         if self.max_pages is not None and self._pages(deltas) >= self.max_pages:
-            return Close("skipped", f"{LIMIT}max_pages", verdict.status, code="limit")
+            return Close("skipped", f"{LIMIT}max_pages", verdict.status, cause="limit")
         if self.max_items is not None and self.items + deltas.items >= self.max_items:
-            return Close("skipped", f"{LIMIT}max_items", verdict.status, code="limit")
+            return Close("skipped", f"{LIMIT}max_items", verdict.status, cause="limit")
         return verdict
 
     def item_room(self, deltas: CounterDeltas) -> int | None:

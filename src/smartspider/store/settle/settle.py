@@ -11,7 +11,7 @@ from smartspider.core.events import Event, FetchRetried, UrlsLeftOut
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, UrlState
-from smartspider.core.requests.refusal import Refusal
+from smartspider.core.requests.refusal import Refusal, refusal_code
 from smartspider.core.requests.request import Request
 from smartspider.core.requests.urls import path_of
 from smartspider.core.runs.run import ACCEPTS_PAGES
@@ -20,7 +20,13 @@ from smartspider.store import cookies, statements
 from smartspider.store.database import Connection, RowCursor, rows
 from smartspider.store.frontier_updates import SUSPECT_AFTER
 from smartspider.store.settle import children
-from smartspider.store.settle.attempts import FailedAttempts, closed_event, record_sends, replaces
+from smartspider.store.settle.attempts import (
+    FailedAttempts,
+    closed_event,
+    closing_cause,
+    record_sends,
+    replaces,
+)
 from smartspider.store.settle.children import ChildRows, KnownRows
 from smartspider.store.settle.files import FileOutcomes
 from smartspider.store.settle.host_health import HostHealth
@@ -111,12 +117,12 @@ class RunSettlement:
 
     def load(self, row_query: RowCursor, child_query: KnownRows) -> None:
         """Read the results of the queries sent before."""
-        for url_id, state, host_id, visit, attempts, is_next_page, code, parent_id in row_query:
+        for url_id, state, host_id, visit, attempts, is_next_page, cause, parent_id in row_query:
             self._states[url_id] = state
             self._hosts[url_id] = host_id
             self._visits[url_id] = visit
             self._attempts[url_id] = attempts
-            self._skips[url_id] = (code or "other", bool(is_next_page))
+            self._skips[url_id] = (cause or "other", bool(is_next_page))
             if is_next_page and parent_id is not None:
                 self._parents[url_id] = parent_id
         self._children.load(child_query)
@@ -256,7 +262,7 @@ class RunSettlement:
         is_known = not replaces("done", self._states[target_id])
         reason = self._reason_of_loss(settlement, landed, target_id) if is_known else ""
         if reason:
-            lost = Close("dead", reason, verdict.status, lost="known_page")
+            lost = Close("dead", reason, verdict.status, cause="known_page")
             self._write_close(source_id, lost, settlement, target_id=target_id)
             return False
         source = Close("redirect", reason=f"to {landed.url}", status=verdict.status)
@@ -280,7 +286,7 @@ class RunSettlement:
         for target in verdict.children:
             page = self._children.page_of(target)
             if page != target.page:
-                return Close("dead", known_as(target.url, page), verdict.status, lost="known_page")
+                return Close("dead", known_as(target.url, page), verdict.status, cause="known_page")
         return verdict
 
     def _reason_of_loss(self, settlement: Settlement, landed: Request, target_id: int) -> str:
@@ -349,8 +355,7 @@ class RunSettlement:
     ) -> None:
         is_failure = verdict.state in ("dead", "broken")
         self._closes[url_id] = (
-            *(verdict.state, verdict.reason or None),
-            verdict.code if verdict.state == "skipped" else verdict.lost or None,
+            *(verdict.state, verdict.reason or None, closing_cause(verdict)),
             *(verdict.status, items),
             target_id,
             self._now,
@@ -364,7 +369,7 @@ class RunSettlement:
         if is_failure:
             self._run.failures_row += 1
             self._failures.count(url_id)
-            self._failures.record(settlement, verdict.status, verdict.reason)
+            self._failures.record(settlement, verdict)
         elif verdict.state != "skipped":
             self._run.failures_row = 0
         self._events.append(closed_event(landed or settlement.lease.request, verdict, settlement, items))
@@ -377,7 +382,7 @@ class RunSettlement:
             if before == "skipped":
                 self._counts.count_requests((code, is_next_page), -1)
             if verdict.state == "skipped":
-                self._counts.count_requests((verdict.code, is_next_page), 1)
+                self._counts.count_requests((refusal_code(verdict.cause), is_next_page), 1)
         self._deltas.count(before, -1)
         self._deltas.count(verdict.state)
         self._deltas.files += verdict.state == "done" and verdict.outcome is not None
@@ -399,14 +404,17 @@ class RunSettlement:
         if self._attempts[lease.url_id] > lease.attempts:  # it was committed before, and the reply was lost
             self._deltas.late += 1
             return
-        self._failures.record(settlement, verdict.status, verdict.reason)
+        self._failures.record(settlement, verdict)
         if verdict.counts:
             self._run.failures_row += 1
             self._failures.count(lease.url_id)
         self._deltas.retries += 1
         host, url = lease.request.host, lease.request.url
         self._events.append(
-            FetchRetried(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s)
+            FetchRetried(
+                *(self._run_id, host, url, verdict.reason, lease.attempts + 1, verdict.delay_s),
+                cause=verdict.cause,
+            )
         )
         reach("settle.retried")
 

@@ -6,10 +6,10 @@ SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, 
 FROM run WHERE id = ?
 
 -- row_state: state, host, visits and failures of a row, why it is skipped, and the page that led to it
-SELECT id, state, host_id, visit, attempts, is_next_page, code, parent_id FROM url WHERE id = ?
+SELECT id, state, host_id, visit, attempts, is_next_page, cause, parent_id FROM url WHERE id = ?
 
 -- close: close a request
-UPDATE url SET state = ?, reason = ?, code = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?
+UPDATE url SET state = ?, reason = ?, cause = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?
 
 -- add_url: add a request
 INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, is_next_page, parent_id,
@@ -20,7 +20,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 SELECT fingerprint FROM url WHERE run_id = ?1 AND fingerprint = ?2
 
 -- find_url: the row of a request
-SELECT fingerprint, id, state, host_id, is_next_page, code, page FROM url WHERE run_id = ? AND fingerprint = ?
+SELECT fingerprint, id, state, host_id, is_next_page, cause, page FROM url WHERE run_id = ? AND fingerprint = ?
 
 -- redirected_to: other requests that were redirected to a page which a redirect was the first to lead to
 SELECT o.url FROM url o WHERE o.target_id = ?1
@@ -79,7 +79,7 @@ UPDATE run SET late = late + ? WHERE id = ?
 UPDATE url SET attempts = attempts + ? WHERE id = ?
 
 -- add_attempt: store a failed attempt
-INSERT INTO attempt (url_id, at, status, reason, elapsed_s) VALUES (?, ?, ?, ?, ?)
+INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s) VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- trim_attempts: keep only the last few
 DELETE FROM attempt WHERE url_id = ?1 AND id NOT IN (SELECT id FROM attempt WHERE url_id = ?1 ORDER BY id DESC LIMIT 8)

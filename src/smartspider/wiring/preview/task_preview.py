@@ -39,6 +39,7 @@ from smartspider.services.preview.preview import (
     build_preview,
     rejected_views,
 )
+from smartspider.store.runs.listing import PageFilter
 from smartspider.store.runs.store import RunStore
 from smartspider.telemetry.subscribers import shown_lines
 from smartspider.wiring.opening import open_folder
@@ -101,7 +102,7 @@ async def _failures(store: RunStore, run_id: int, limit: int) -> list[PageError]
     """Return pages that failed, are missing or may not be fetched."""
     found = [PageError(without_userinfo(one.url), one.reason) for one in await store.failures(run_id, limit)]
     for state in UNFETCHED:
-        rows = await store.pages(run_id, state=state, limit=limit)
+        rows = (await store.pages(run_id, PageFilter(state), limit=limit)).rows
         reasons = [(without_userinfo(row.url), row.reason or f"status {row.status}") for row in rows]
         found += [PageError(url, reason) for url, reason in reasons if not reason.startswith(LIMIT)]
     return found

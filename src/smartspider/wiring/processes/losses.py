@@ -164,8 +164,8 @@ def blame(kill: Kill) -> Verdict:
     """
     reason = f"{Unreadable.code}: {kill.reason}"
     if kill.activity.is_alone:
-        return Close("broken", reason)
-    return RetryLater(0.0, reason, counts=False, is_alone=True)
+        return Close("broken", reason, cause="unreadable")
+    return RetryLater(0.0, reason, counts=False, is_alone=True, cause="unreadable")
 
 
 def lease_of(doing: ActivityRecord, found: OpenRequest) -> Lease:

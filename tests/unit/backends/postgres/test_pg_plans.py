@@ -17,7 +17,14 @@ from smartspider.store.runs import lifecycle
 from smartspider_testing.servers import PristineDatabase
 
 SHARED = (
-    *("diagnostics/diagnostics", "hosts/gates", "nodes/workers", "results/results", "runs/runs"),
+    *(
+        "diagnostics/diagnostics",
+        "diagnostics/problems",
+        "hosts/gates",
+        "nodes/workers",
+        "results/results",
+        "runs/runs",
+    ),
     *("settle/recrawl", "settle/settle"),
 )
 SMALL = {"installation", "leader", "lease", "load", "run", "worker", "visit", "lane"}
@@ -94,7 +101,10 @@ def test_no_table_that_grows_is_scanned(connection: psycopg.Connection[Row], nam
         ("runs/runs has_open", "url_open"),
         ("runs/runs pages_open", "url_open"),
         ("runs/runs pages_closed", "url_closed"),
+        ("runs/runs pages_with_cause", "url_cause"),
         ("runs/runs failed", "url_closed"),
+        ("runs/runs failed_with_cause", "url_cause"),
+        ("diagnostics/problems causes", "url_cause"),
         ("runs/runs entry_reason", "url_entry"),
         ("frontier places_after", "url_open"),
         ("frontier heads", "url_lane"),

@@ -56,7 +56,3 @@ GROUP BY worker_id ORDER BY worker_id
 
 -- sent: when the request of a lease was sent, among the last of its host
 SELECT at FROM (SELECT at, token FROM send WHERE host_id = ?1 ORDER BY at DESC LIMIT 1000) AS last WHERE token = ?2
-
--- items_from: items of a page among those from an id on
-SELECT id, data FROM (SELECT id, data, url_id FROM item WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 5000) AS few
-WHERE url_id = ?3 LIMIT ?4

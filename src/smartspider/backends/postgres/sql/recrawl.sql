@@ -5,15 +5,15 @@ FROM visited v LEFT JOIN run ON run.id = v.run_id
 WHERE v.task_id = (?::bigint[])[1] AND v.fingerprint = ANY (?::bytea[])
 
 -- leave_alone__many: skip a request whose page was visited recently, for many
-UPDATE url SET state = 'skipped', reason = alone.reason, code = 'recrawl', closed_at = alone.at
+UPDATE url SET state = 'skipped', reason = alone.reason, cause = 'recrawl', closed_at = alone.at
 FROM unnest(?::text[], ?::float8[], ?::bigint[]) AS alone (reason, at, id) WHERE url.id = alone.id
 
 -- left_alone__many: a request skipped for that reason, by fingerprint, for many
-SELECT id, host_id, priority, code FROM url
+SELECT id, host_id, priority, cause FROM url
 WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[]) AND state = 'skipped'
 
 -- look_after_all__many: reopen such a request, for many
-UPDATE url SET state = 'open', reason = NULL, code = NULL, closed_at = NULL, is_next_page = 1 WHERE id = ANY (?::bigint[])
+UPDATE url SET state = 'open', reason = NULL, cause = NULL, closed_at = NULL, is_next_page = 1 WHERE id = ANY (?::bigint[])
 
 -- seen__many: the remembered version of a page, for many
 SELECT fingerprint, content, changed_at, interval_s FROM visited

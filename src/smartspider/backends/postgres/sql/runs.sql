@@ -25,13 +25,17 @@ SELECT id FROM run WHERE task_name = ? AND id < ? ORDER BY id DESC LIMIT nullif(
 -- live_runs: live runs, oldest first
 SELECT id FROM run WHERE state IN ('queued', 'running', 'stopping') ORDER BY id
 
+-- failed_page__many: a request in a state, as a retry reads it, for many
+SELECT id, host_id, -priority, returns, cause, is_next_page FROM url
+WHERE id = ANY (?::bigint[]) AND state = (?::text[])[1] ORDER BY id
+
 -- open_again: reopen a request for another visit
-UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, code = NULL, status = NULL, target_id = NULL, attempts = 0,
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, cause = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL, due_at = NULL
 WHERE id = ?
 
 -- open_again__many: reopen a request for another visit, for many
-UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, code = NULL, status = NULL, target_id = NULL, attempts = 0,
+UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, cause = NULL, status = NULL, target_id = NULL, attempts = 0,
     lone_returns = 0, closed_at = NULL, due_at = NULL
 WHERE id = ANY (?::bigint[])
 
@@ -41,7 +45,7 @@ SELECT CASE WHEN (SELECT total > done + redirect + missing + skipped + dead + br
             ELSE (SELECT id FROM url WHERE run_id = ?1 AND state = 'open' ORDER BY id LIMIT 1) IS NOT NULL END
 
 -- close_rest: skip a bounded number of open requests
-UPDATE url SET state = 'skipped', reason = ?2, code = ?5, closed_at = ?3
+UPDATE url SET state = 'skipped', reason = ?2, cause = ?5, closed_at = ?3
 WHERE id IN (SELECT id FROM url WHERE run_id = ?1 AND state = 'open'
              AND (?4::bigint <> 0 OR id NOT IN (SELECT url_id FROM lease WHERE run_id = ?1))
              AND NOT (?6::bigint <> 0 AND page LIKE '@file:%') LIMIT 5000)

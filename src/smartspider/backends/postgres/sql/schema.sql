@@ -169,7 +169,7 @@ CREATE TABLE url (
     extras       bytea,                                  -- method, headers, body, meta; NULL for a plain GET
     state        text COLLATE "C" NOT NULL DEFAULT 'open',
     reason       text,
-    code         text COLLATE "C",               -- why it is skipped: a code of core/requests/refusal.py
+    cause        text COLLATE "C",               -- why it did not bring what it was made for: a code of core/frontier/cause.py
     status       bigint,
     items        bigint NOT NULL DEFAULT 0,            -- number of stored items
     target_id    bigint,                               -- target of a redirect
@@ -191,10 +191,11 @@ CREATE INDEX url_host ON url (run_id, host_id);
 CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
 CREATE INDEX url_closed ON url (run_id, state, id) WHERE state <> 'open';
 CREATE INDEX url_entry ON url (run_id, id) WHERE is_entry <> 0;
-CREATE INDEX url_skipped ON url (run_id, code, is_next_page) WHERE state = 'skipped';
+CREATE INDEX url_skipped ON url (run_id, cause, is_next_page) WHERE state = 'skipped';
 CREATE INDEX url_missing_entry ON url (run_id, id) WHERE state = 'missing' AND is_entry = 1;
 CREATE INDEX url_redirected ON url (target_id) WHERE target_id IS NOT NULL;
-CREATE INDEX url_lost ON url (run_id, id) WHERE code IN ('signed_out', 'known_page', 'no_items');
+CREATE INDEX url_lost ON url (run_id, id) WHERE cause IN ('signed_out', 'known_page', 'no_items');
+CREATE INDEX url_cause ON url (run_id, cause, id, host_id, state, closed_at) WHERE cause IS NOT NULL;
 CREATE INDEX url_next_page ON url (run_id, page, id) WHERE is_next_page = 1;
 
 CREATE TABLE left_out (                                 -- links of a run that became no request
@@ -323,7 +324,9 @@ CREATE TABLE attempt (
     at        double precision NOT NULL,
     status    bigint,
     reason    text NOT NULL,
-    elapsed_s double precision NOT NULL
+    cause     text COLLATE "C" NOT NULL,
+    elapsed_s double precision NOT NULL,
+    delay_s   double precision                                      -- the delay in force for its request
 );
 CREATE INDEX attempt_url ON attempt (url_id);
 

@@ -6,13 +6,13 @@ SELECT id, state, next_url, next_item, failures_row, done, items, dead, broken, 
 FROM run WHERE id = ? FOR NO KEY UPDATE
 
 -- row_state__many: state, host, visits, failures and parent of a row, for many
-SELECT id, state, host_id, visit, attempts, is_next_page, code, parent_id FROM url WHERE id = ANY (?::bigint[])
+SELECT id, state, host_id, visit, attempts, is_next_page, cause, parent_id FROM url WHERE id = ANY (?::bigint[])
 
 -- close__many: close a request, for many
-UPDATE url SET state = closed.state, reason = closed.reason, code = closed.code, status = closed.status,
+UPDATE url SET state = closed.state, reason = closed.reason, cause = closed.cause, status = closed.status,
     items = closed.items, target_id = closed.target_id, closed_at = closed.at
 FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::float8[], ?::bigint[])
-    AS closed (state, reason, code, status, items, target_id, at, id)
+    AS closed (state, reason, cause, status, items, target_id, at, id)
 WHERE url.id = closed.id
 
 -- add_url__many: add a request, for many
@@ -25,7 +25,7 @@ SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bytea[], ?::bigint[], ?::text[
 SELECT fingerprint FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- find_url__many: the row of a request, for many
-SELECT fingerprint, id, state, host_id, is_next_page, code, page FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
+SELECT fingerprint, id, state, host_id, is_next_page, cause, page FROM url WHERE run_id = (?::bigint[])[1] AND fingerprint = ANY (?::bytea[])
 
 -- add_item__many: add an item, for many
 INSERT INTO item (id, url_id, data, checksum) SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::bigint[])
@@ -78,8 +78,8 @@ UPDATE url SET attempts = url.attempts + failed.times FROM unnest(?::bigint[], ?
 WHERE url.id = failed.id
 
 -- add_attempt__many: store a failed attempt, for many
-INSERT INTO attempt (url_id, at, status, reason, elapsed_s)
-SELECT * FROM unnest(?::bigint[], ?::float8[], ?::bigint[], ?::text[], ?::float8[])
+INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s)
+SELECT * FROM unnest(?::bigint[], ?::float8[], ?::bigint[], ?::text[], ?::text[], ?::float8[], ?::float8[])
 
 -- trim_attempts__many: keep only the last few, for many
 DELETE FROM attempt USING (

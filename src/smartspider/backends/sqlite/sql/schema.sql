@@ -1,4 +1,4 @@
--- The data folder, format 4. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
+-- The data folder, format 5. Ids of url, item, reject and cleaning rows carry their run: run_id << 40 | number.
 
 -- ---------------------------------------------------------------- the store
 
@@ -162,7 +162,7 @@ CREATE TABLE url (
     extras       BLOB,                                  -- method, headers, body, meta; NULL for a plain GET
     state        TEXT NOT NULL DEFAULT 'open',
     reason       TEXT,
-    code         TEXT,                                  -- why it is skipped: a code of core/requests/refusal.py
+    cause        TEXT,                                  -- why it did not bring what it was made for: a code of core/frontier/cause.py
     status       INTEGER,
     items        INTEGER NOT NULL DEFAULT 0,            -- number of stored items
     target_id    INTEGER,                               -- target of a redirect
@@ -176,10 +176,11 @@ CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
 CREATE INDEX url_open ON url (run_id) WHERE state = 'open';
 CREATE INDEX url_special ON url (run_id, url) WHERE extras IS NOT NULL;
 CREATE INDEX url_closed ON url (run_id, state) WHERE state <> 'open';
-CREATE INDEX url_skipped ON url (run_id, code, is_next_page) WHERE state = 'skipped';
+CREATE INDEX url_skipped ON url (run_id, cause, is_next_page) WHERE state = 'skipped';
 CREATE INDEX url_missing_entry ON url (run_id, id) WHERE state = 'missing' AND is_entry = 1;
 CREATE INDEX url_redirected ON url (target_id) WHERE target_id IS NOT NULL;
-CREATE INDEX url_lost ON url (run_id, id) WHERE code IN ('signed_out', 'known_page', 'no_items');
+CREATE INDEX url_lost ON url (run_id, id) WHERE cause IN ('signed_out', 'known_page', 'no_items');
+CREATE INDEX url_cause ON url (run_id, cause, id, host_id, state, closed_at) WHERE cause IS NOT NULL;
 CREATE INDEX url_next_page ON url (run_id, page, id) WHERE is_next_page = 1;
 
 CREATE TABLE left_out (                                 -- links of a run that became no request
@@ -308,7 +309,9 @@ CREATE TABLE attempt (
     at        REAL NOT NULL,
     status    INTEGER,
     reason    TEXT NOT NULL,
-    elapsed_s REAL NOT NULL
+    cause     TEXT NOT NULL,
+    elapsed_s REAL NOT NULL,
+    delay_s   REAL                                      -- the delay in force for its request
 );
 CREATE INDEX attempt_url ON attempt (url_id);
 

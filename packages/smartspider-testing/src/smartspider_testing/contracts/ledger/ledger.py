@@ -94,9 +94,13 @@ class LedgerContract(
         """Ledger 1: for those who count answers."""
         run = await begin(backend, "one")
         lease = await take_one(backend, await backend.frontier.join(WorkerRegistration("w")), run)
-        report = await settle(backend, Settlement(lease, Close("dead", "http 500 (2 attempts)", 500)))
+        verdict = Close("dead", "http 500 (2 attempts)", 500, cause="http_server_error")
+        report = await settle(backend, Settlement(lease, verdict))
         assert [event for event in report.events if isinstance(event, PageBuried)] == [
-            PageBuried(run.id, HOST, lease.request.url, "http 500 (2 attempts)", 500)
+            PageBuried(
+                *(run.id, HOST, lease.request.url, "http 500 (2 attempts)", 500),
+                cause="http_server_error",
+            )
         ]
 
     async def test_a_settled_page_is_there_with_items_and_children(self, backend: Backend) -> None:

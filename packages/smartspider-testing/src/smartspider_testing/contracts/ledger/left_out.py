@@ -53,7 +53,7 @@ def leaving(lease: Lease, *links: LeftOutLink, children: tuple[Request, ...] = (
 
 def skipped(lease: Lease, code: RefusalCode = "robots") -> Settlement:
     """Skip a request."""
-    return Settlement(lease, Close("skipped", f"{code}: why", code=code))
+    return Settlement(lease, Close("skipped", f"{code}: why", cause=code))
 
 
 def next_page(path: str) -> Request:
@@ -370,12 +370,12 @@ class LeftOutContract(BackendContract):
         pages = [next_page(f"page{number}") for number in range(4)]
         await settle(backend, done(await take_one(backend, worker, run), *pages))
         one, two, three, four = await take(backend, worker, run)
-        empty = Close("done", "no items", lost="no_items")
+        empty = Close("done", "no items", cause="no_items")
         await settle(backend, Settlement(one, empty), Settlement(two, Close("done", items=[{"a": 1}])))
         await settle(backend, Settlement(three, empty), Settlement(four, empty))
         await backend.store.finish(run.id)
         report = await backend.insight.left_out(run.id)
-        assert [(page.url, page.code) for page in report.lost_next_pages] == [(one.request.url, "no_items")]
+        assert [(page.url, page.cause) for page in report.lost_next_pages] == [(one.request.url, "no_items")]
         assert report.lost_count == 1
 
     async def test_only_stored_rows_fill_a_field(self, backend: Backend, worker: int) -> None:

@@ -85,7 +85,7 @@ class RedirectContract(BackendContract):
         run = await backend.store.finish(run.id)
         assert (run.state, run.counters.dead, run.counters.redirect) == ("completed", 2, 0)
         report = await backend.insight.left_out(run.id)
-        assert [one.code for one in report.lost_next_pages] == ["known_page", "known_page"]
+        assert [one.cause for one in report.lost_next_pages] == ["known_page", "known_page"]
         assert (report.lost_count, report.lost_next_page_count) == (2, 2)
         assert await backend.store.retry(run.id) == 2
 

@@ -19,10 +19,11 @@ from smartspider_testing.contracts.actions import (
     url,
     urls,
 )
-from smartspider_testing.contracts.backend import Backend, BackendContract
+from smartspider_testing.contracts.backend import Backend
+from smartspider_testing.contracts.runs.problems import ProblemContract
 
 
-class DiagnosticsContract(BackendContract):
+class DiagnosticsContract(ProblemContract):
     """Runs and requests can be explained."""
 
     async def test_asking_changes_nothing(self, backend: Backend) -> None:

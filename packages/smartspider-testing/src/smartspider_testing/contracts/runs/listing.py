@@ -10,7 +10,7 @@ from smartspider.core.errors import Conflict
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import Run, RunState
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.store.runs.listing import UrlRow
+from smartspider.store.runs.listing import PageFilter, UrlRow
 from smartspider_testing.contracts.actions import begin, closed, done, plan_of, settle, take, url, urls
 from smartspider_testing.contracts.backend import Backend, BackendContract
 
@@ -95,11 +95,12 @@ class ListingContract(BackendContract):
         wanted = [f"http://a.example/p{n}" for n, end in enumerate(ends) if state in (None, end)]
         for limit in (1, 2, 100):
             seen: list[UrlRow] = []
-            while page := await backend.store.pages(
-                run.id, state=state, after=seen[-1].id if seen else 0, limit=limit
-            ):
-                assert len(page) <= limit
-                seen += page
+            after: int | None = 0
+            while after is not None:
+                page = await backend.store.pages(run.id, PageFilter(state), after=after, limit=limit)
+                assert len(page.rows) <= limit
+                seen += page.rows
+                after = page.next
             assert [row.url for row in seen] == wanted
             assert all(row.reason == ("" if row.state == "open" else f"was {row.state}") for row in seen)
 
@@ -125,7 +126,7 @@ class ListingContract(BackendContract):
         (lease,) = await take(backend, await backend.frontier.join(WorkerRegistration("w")), run)
         await backend.clock.advance(5.0)
         await settle(backend, done(lease, url("two"), items=[{"n": 1}, {"n": 2}]))
-        one, two = await backend.store.pages(run.id)
+        one, two = (await backend.store.pages(run.id)).rows
         assert (one.id, one.state, one.status, one.items, one.page) == (
             lease.url_id,
             "done",

@@ -25,6 +25,7 @@ from smartspider_testing.contracts.actions import (
     url,
 )
 from smartspider_testing.contracts.backend import Backend
+from smartspider_testing.contracts.runs.causes import CauseContract
 from smartspider_testing.contracts.runs.inspection import RunInspectionContract
 from smartspider_testing.contracts.runs.listing import ListingContract
 from smartspider_testing.contracts.runs.retries import RetryContract
@@ -56,7 +57,12 @@ async def run_in(backend: Backend, state: RunState) -> Run:
 
 
 class StoreContract(
-    RunInspectionContract, TaskVersionContract, ListingContract, RunSettingsContract, RetryContract
+    RunInspectionContract,
+    TaskVersionContract,
+    ListingContract,
+    RunSettingsContract,
+    RetryContract,
+    CauseContract,
 ):
     """The run store is the source of truth."""
 
