@@ -28,7 +28,7 @@ def without_texts(value: Any) -> Any:
     """A document without what only people read, parameters in the order of their names."""
     if isinstance(value, dict):
         return {
-            name: without_texts(one)
+            name: _without_texts_of_all(one) if name == "properties" else without_texts(one)
             for name, one in value.items()
             if not (name in TEXTS and (isinstance(one, str) or name in ("example", "examples")))
         }
@@ -38,6 +38,13 @@ def without_texts(value: Any) -> Any:
             found.sort(key=lambda one: (one["in"], one["name"]))
         return found
     return value
+
+
+def _without_texts_of_all(properties: Any) -> Any:
+    """The same for the properties of a schema, which may have the name of a text."""
+    if not isinstance(properties, dict):
+        return without_texts(properties)
+    return {name: without_texts(one) for name, one in properties.items()}
 
 
 def document(services: Services) -> Any:

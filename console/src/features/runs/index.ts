@@ -1,0 +1,13 @@
+import { defineFeature } from "@/shared/feature";
+import messages from "./messages";
+
+export default defineFeature({
+  id: "runs",
+  capability: "runs",
+  messages,
+  routes: [
+    { path: "/runs", name: "runs", component: () => import("./RunsPage.vue") },
+    { path: "/runs/:id", name: "runs.run", component: () => import("./RunPage.vue"), props: true },
+  ],
+  menu: { to: "runs", label: "title", icon: "runs", order: 20, scope: "runs:read", key: "r" },
+});
