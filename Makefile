@@ -11,7 +11,7 @@ SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help python setup setup-dev servers faketime demo serve test check lint bench soak console console-test lock format clean
+.PHONY: help python setup setup-dev servers faketime chromium demo serve test check lint bench soak console console-test lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,13 +33,16 @@ servers: setup-dev
 faketime: setup-dev
 	@$(BIN)/python scripts/servers.py faketime
 
+chromium: setup-dev
+	@$(BIN)/python scripts/servers.py chromium
+
 demo: setup ## crawl the bundled demo shop and show the rows
 	@$(BIN)/smartspider demo
 
 serve: setup ## start everything on this machine: API, keeper, workers and the demo shop
 	@$(BIN)/smartspider up --demo
 
-test: servers faketime lint ## lint and all tests except the long fault runs
+test: servers faketime chromium lint console-test ## lint and all tests except the long fault runs
 	@$(BIN)/python scripts/run_tests.py --at-once $(ATONCE)
 
 check: lint ## lint and the fast tests: no simulation, fuzzing, servers or real processes

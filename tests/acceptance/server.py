@@ -50,6 +50,8 @@ class Server:
         self.environment = environment
         self.token = token or environment["SMARTSPIDER_ADMIN_TOKEN"]
         self.url = ""
+        self.greeting: dict[str, Any] = {}
+        """What it printed at its start."""
         self._command: Command | None = None
         self._port = "0"
 
@@ -66,7 +68,8 @@ class Server:
             lambda: self.command.has_ended() or b"\n" in self.command.out, f"the server\n{self.command.err}"
         )
         assert not self.command.has_ended(), f"the server ended\n{self.command.err}"
-        self.url = json.loads(self.command.out.splitlines()[0])["url"]
+        self.greeting = json.loads(self.command.out.splitlines()[0])
+        self.url = self.greeting["url"]
         self._port = str(urlsplit(self.url).port)
 
     def processes(self) -> list[int]:

@@ -15,7 +15,7 @@ from smartspider.api.limits import ApiLimits
 from smartspider.api.middleware import timing
 from smartspider.api.middleware.strict_parameters import make_strict
 from smartspider.api.openapi import document
-from smartspider.api.routes import by_hand, live
+from smartspider.api.routes import browser_session, by_hand, live
 from smartspider.api.routes.from_operations import add_routes
 from smartspider.operations.operation import Operation
 from smartspider.operations.services import Services
@@ -53,7 +53,12 @@ def _build_routes(operations: tuple[Operation, ...]) -> tuple[BaseRoute, ...]:
     built = APIRouter()
     add_routes(built, operations)
     order = {operation.name: place for place, operation in enumerate(operations)}
-    routes = [*built.routes, *by_hand.router.routes, *live.router.routes]
+    routes = [
+        *built.routes,
+        *by_hand.router.routes,
+        *browser_session.router.routes,
+        *live.router.routes,
+    ]
     routes.sort(key=lambda one: order.get(getattr(one, "name", ""), len(order)))
     for route in routes:
         if isinstance(route, APIRoute):

@@ -145,3 +145,13 @@ class NewToken(msgspec.Struct, frozen=True):
     role: Role
     scopes: tuple[str, ...] = ()
     expires_at: float | None = None
+
+
+class NewBrowserSession(msgspec.Struct, frozen=True):
+    """A session of a browser to store, by the hash of its cookie."""
+
+    hash: bytes
+    principal: Principal
+    session: int
+    """Number of the sessions of its user when the user was found; 0 without a user."""
+    expires_at: float

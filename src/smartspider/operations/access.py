@@ -73,15 +73,36 @@ class SessionOperations(Operations):
         "POST",
         "/api/auth/ticket",
         needs="signed_in",
-        summary="Create a WebSocket ticket",
+        summary="Create a ticket",
         answer="The ticket",
+        body=Body(
+            "TicketBody",
+            "The address that the ticket opens.",
+            named_examples={
+                "address": {"summary": "Open one address", "value": {"for": "/api/runs/7/events"}}
+            },
+            is_optional=True,
+        ),
     )
-    async def create_ticket(self) -> TicketView:
-        """Create a single-use ticket for one WebSocket connection; pass it as `?ticket=`.
+    async def create_ticket(
+        self,
+        *,
+        opens: Annotated[
+            str | None,
+            Param(
+                about="An address below `/api/`, with its query: a WebSocket or a GET.",
+                place="body",
+                alias="for",
+                rules={"min_length": 1, "max_length": 4000},
+            ),
+        ] = None,
+    ) -> TicketView:
+        """Create a single-use ticket; pass it as `?ticket=`.
 
-        For browsers, which cannot send an Authorization header with a WebSocket.
+        For browsers, which cannot send an Authorization header with a WebSocket or a download. With `for` it
+        opens that address only, by WebSocket or GET; without, any one WebSocket.
         """
-        return await self.services.access.sign_in.ticket(self.principal)
+        return await self.services.access.sign_in.ticket(self.principal, opens or "")
 
     @operation(
         "POST",

@@ -28,8 +28,16 @@ class SessionView(msgspec.Struct, frozen=True):
     refresh_token: str
 
 
+class BrowserSessionView(msgspec.Struct, frozen=True):
+    """The access token of a browser's session, which a cookie holds."""
+
+    access_token: str
+    token_type: str
+    expires_in: int
+
+
 class TicketView(msgspec.Struct, frozen=True):
-    """A WebSocket ticket. It is valid for one connection and expires after `expires_in` seconds."""
+    """A ticket. It is valid once and expires after `expires_in` seconds."""
 
     ticket: str
     expires_in: int

@@ -114,7 +114,7 @@ def test_every_route_says_what_it_needs(all_operations: list[Operation]) -> None
     """Or needs only somebody who is signed in, and then it is about themselves or the server."""
     assert len(all_operations) > 20
     for operation in all_operations:
-        if is_public(operation.path):
+        if is_public(operation.path, operation.method):
             assert operation.needs is None, operation
         else:
             assert operation.is_secured, operation
@@ -185,7 +185,7 @@ async def test_bad_tokens_let_nobody_in_anywhere(
     services: Services, api: Caller, all_operations: list[Operation]
 ) -> None:
     callers = {name: api.with_token(token) for name, token in (await bad_tokens(services, api)).items()}
-    asked = [(name, one) for one in all_operations if not is_public(one.path) for name in callers]
+    asked = [(name, one) for one in all_operations if not is_public(one.path, one.method) for name in callers]
     before = await services.installation.audit.entries(limit=1)
     count = 0
     async for name, operation, answer in ask_all(callers, asked):

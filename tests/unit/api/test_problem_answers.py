@@ -76,7 +76,6 @@ def hint_of(answer: Answer) -> str:
     ("method", "path", "body", "hint"),
     [
         ("GET", "/api/nothing", None, "GET /api/openapi.json lists all paths; /api/docs shows them"),
-        ("GET", "/nothing", None, "GET /api/openapi.json lists all paths; /api/docs shows them"),
         ("PUT", "/api/tasks", {}, "GET, POST"),
         ("GET", "/api/runs/abc", None, "ids are numbers; list the runs to find it"),
         ("GET", "/api/runs/7", None, "`smartspider run list` shows all runs"),

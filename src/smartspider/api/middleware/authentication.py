@@ -17,23 +17,33 @@ from smartspider.core.errors import NotSignedIn, SmartSpiderError, TooMany
 from smartspider.core.limits.rate_limits import RateLimit, TokenBuckets
 from smartspider.services.access.access import Access
 from smartspider.services.access.authenticator import invalid_token
+from smartspider.services.access.sign_in import MAX_QUERY_FIELDS, TICKET, address_of
 
 PUBLIC_PATHS = frozenset(
-    {"/api/auth/token", "/api/openapi.json", "/api/docs", "/api/schema/task", "/healthz", "/readyz"}
+    {
+        "/api/auth/token",
+        "/api/auth/session",
+        "/api/auth/session/renew",
+        "/api/openapi.json",
+        "/api/docs",
+        "/api/schema/task",
+        "/healthz",
+        "/readyz",
+    }
 )
-"""Paths that need no token."""
+"""Paths that need no token, except to delete something."""
 PROTECTED_PREFIXES = ("/api/", "/metrics")
 """Prefixes of protected paths; all other paths are files of the console."""
 
-MAX_QUERY_FIELDS = 50
 PRINCIPAL = "principal"
 """The key of the principal in the state of the scope."""
 
 
-def is_public(path: str) -> bool:
+def is_public(path: str, method: str = "GET") -> bool:
     """Return true if a path needs no token."""
     path = path.rstrip("/")
-    return path in PUBLIC_PATHS or not (path == "/api" or path.startswith(PROTECTED_PREFIXES))
+    is_api = path == "/api" or path.startswith(PROTECTED_PREFIXES)
+    return not is_api or (path in PUBLIC_PATHS and method != "DELETE")
 
 
 class Authentication:
@@ -45,7 +55,8 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        if scope["type"] in ("http", "websocket") and not is_public(scope["path"]):
+        is_call = scope["type"] in ("http", "websocket")
+        if is_call and not is_public(scope["path"], scope.get("method", "")):
             try:
                 principal = await self._authenticate(scope)
                 self._apply_rate_limit(principal)
@@ -59,19 +70,21 @@ class Authentication:
 
     async def _authenticate(self, scope: Scope) -> Principal:
         token = bearer_token(scope["headers"])
-        if token is not None or scope["type"] == "http":
+        is_socket = scope["type"] == "websocket"
+        if token is not None or not (is_socket or scope["method"] == "GET"):
             return await self._access.authenticator.principal(token or b"")
+        query = scope.get("query_string", b"").decode("latin-1")
         try:
-            query = parse_qs(
-                scope.get("query_string", b"").decode("latin-1"), max_num_fields=MAX_QUERY_FIELDS
-            )
+            tickets = parse_qs(query, max_num_fields=MAX_QUERY_FIELDS).get(TICKET)
+            address = address_of(scope["path"], query)
         except ValueError:
-            query = {}
-        tickets = query.get("ticket")
+            tickets = None
         if not tickets:
             raise invalid_token()
-        client = scope.get("client")
-        return await self._access.sign_in.with_ticket(tickets[0], client[0] if client else "")
+        caller = client[0] if (client := scope.get("client")) else ""
+        principal = await self._access.sign_in.with_ticket(tickets[0], address, caller, is_socket=is_socket)
+        scope["query_string"] = address.partition("?")[2].encode()
+        return principal
 
     def _apply_rate_limit(self, principal: Principal) -> None:
         wait_s = self._buckets.take(

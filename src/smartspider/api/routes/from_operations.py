@@ -240,6 +240,8 @@ def _model_field(one: Parameter) -> Any:
     annotation = _wire_type(one)
     default: Any = ... if one.default is REQUIRED else ([] if one.default == () else one.default)
     about: dict[str, Any] = {"description": one.param.about} if one.param.about else {}
+    if one.param.alias:
+        about["alias"] = one.param.alias
     members = get_args(annotation)
     if rules and NoneType in members:  # constraints belong to the value, not to null
         plain = [member for member in members if member is not NoneType]

@@ -87,7 +87,7 @@ DOCUMENTED: dict[str, Any] = {
 
 
 async def _sent(request: Request) -> SignInBody:
-    _refuse_cross_site(request)
+    refuse_cross_site(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if len(body) > MAX_BODY_BYTES:
@@ -113,7 +113,7 @@ def _form(body: bytes) -> dict[str, str]:
     return {name: value for name, value in fields.items() if name not in _FORM_ONLY}
 
 
-def _refuse_cross_site(request: Request) -> None:
+def refuse_cross_site(request: Request) -> None:
     """Raise `Forbidden` for requests from pages of other sites: they could sign users in or try passwords."""
     origin = request.headers.get("origin")
     is_cross_site = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")

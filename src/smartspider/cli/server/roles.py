@@ -13,7 +13,9 @@ from smartspider.cli.server.startup import (
     FIRST_TOKEN,
     WorkerRangeType,
     announce,
-    first_token,
+    console_line,
+    console_url,
+    first_secrets,
     server_url,
     warn_missing,
 )
@@ -65,11 +67,13 @@ def api(host: str, port: int, data: Path | None, *, as_json: bool) -> None:
     with listen(host, port) as listener:
         from smartspider.api.process import serve
 
-        token = run_loop(first_token(path))
+        token, link = run_loop(first_secrets(path))
         url = server_url(listener)
-        text = f"the API is at {url}/api; press Ctrl-C to stop"
+        console = console_url(url, link)
+        text = f"the API is at {url}/api; press Ctrl-C to stop\n{console_line(console)}"
         text += f"\n{FIRST_TOKEN}: {token}" if token else ""
-        announce({"url": url, "token": token, "data": str(path)}, text, as_json=as_json)
+        values = {"url": url, "console": console, "token": token, "data": str(path)}
+        announce(values, text, as_json=as_json)
         run_loop(serve(path, listener, with_parent=False))
 
 

@@ -67,15 +67,33 @@ def server_url(listener: socket.socket) -> str:
     return f"{'https' if read_settings().tls_cert else 'http'}://{shown}:{port}"
 
 
-async def first_token(path: Path) -> str | None:
-    """Create the first admin at the first start and return their token; None at later starts."""
+async def first_secrets(path: Path) -> tuple[str | None, str | None]:
+    """Return the token of the first admin, who is created at the first start and has None later, and the
+    secret of a sign-in link; None if the store has no room for it.
+    """
+    from smartspider.core.errors import StoreUnavailable
     from smartspider.installation.settings import read_settings
-    from smartspider.services.access.access import create_first_admin
+    from smartspider.services.access.access import build_access, create_first_admin
     from smartspider.wiring.opening import check_not_moved, open_installation
 
     check_not_moved(path)
+    link = None
     async with open_installation(path, read_settings(), "api") as installation:
-        return await create_first_admin(installation)
+        token = await create_first_admin(installation)
+        with suppress(StoreUnavailable):
+            link = await build_access(installation).browser_sessions.create_link()
+    return token, link
+
+
+def console_url(url: str, link: str | None) -> str:
+    """Return the address of the console, as a link that signs in if there is a secret for it."""
+    return f"{url}/sign-in#link={link}" if link else f"{url}/"
+
+
+def console_line(console: str) -> str:
+    """Return the line that shows the address of the console."""
+    note = " (signs in once, within 10 minutes)" if "#" in console else ""
+    return f"the console is at {console}{note}"
 
 
 async def warn_missing(path: Path, *, has_keeper: bool = False) -> None:

@@ -11,7 +11,9 @@ from smartspider.cli.server.startup import (
     FIRST_TOKEN,
     WorkerRangeType,
     announce,
-    first_token,
+    console_line,
+    console_url,
+    first_secrets,
     server_url,
     warn_missing,
 )
@@ -116,9 +118,12 @@ async def _run_server(
     from smartspider.wiring.processes.process_group import ProcessGroup, child_environment
     from smartspider.wiring.processes.watcher import Watcher
 
+    token, link = await first_secrets(path)
+    url = server_url(listener)
     addresses = {
-        "url": server_url(listener),
-        "token": await first_token(path),
+        "url": url,
+        "console": console_url(url, link),
+        "token": token,
         "shop": f"http://{shop}/" if shop else None,
         "data": str(path),
     }
@@ -161,6 +166,7 @@ def _addresses_text(addresses: dict[str, Any]) -> str:
 
     url, data = addresses["url"], addresses["data"]
     lines = [f"the API is at {url}/api, its documentation at {url}/api/docs ({data})"]
+    lines.append(console_line(addresses["console"]))
     if addresses["shop"]:
         lines.append(f"the demo shop is at {addresses['shop']}")
     if addresses["token"]:

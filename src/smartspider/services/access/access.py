@@ -10,6 +10,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.keys import Keys
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.authenticator import Authenticator
+from smartspider.services.access.browser_sessions import BrowserSessions
 from smartspider.services.access.secrets import Passwords, check_admin_token, hash_secret, new_secret
 from smartspider.services.access.session_tokens import SessionTokens
 from smartspider.services.access.sign_in import SignIn
@@ -24,11 +25,14 @@ class Access(msgspec.Struct, frozen=True):
     clock: Clock
     authenticator: Authenticator
     sign_in: SignIn
+    browser_sessions: BrowserSessions
     passwords: Passwords
 
     async def is_still_valid(self, principal: Principal) -> bool:
         """Return False once the token or session of a principal has ended; for connections that stay open."""
         try:
+            if principal.family and principal.user_id is None:  # a token that signed in with a browser
+                return await self.users.find_browser_session(family=principal.family) is not None
             if principal.token_id is not None:
                 token = await self.users.get_token(principal.token_id)
                 has_expired = token.expires_at is not None and token.expires_at <= self.clock.now()
@@ -47,10 +51,11 @@ def build_access(
     """Build the access services of an installation. `admin_token` is accepted verbatim."""
     users, keys, clock = installation.users, installation.keys, installation.clock
     access_tokens, passwords = SessionTokens(keys, clock), passwords or Passwords()
+    authenticator = Authenticator(users, access_tokens, clock, admin_token)
+    sign_in = SignIn(users, access_tokens, passwords, clock)
     return Access(
-        *(users, keys, clock),
-        authenticator=Authenticator(users, access_tokens, clock, admin_token),
-        sign_in=SignIn(users, access_tokens, passwords, clock),
+        *(users, keys, clock, authenticator, sign_in),
+        BrowserSessions(users, sign_in, authenticator, access_tokens, keys=keys, clock=clock),
         passwords=passwords,
     )
 

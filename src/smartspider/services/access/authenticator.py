@@ -9,7 +9,7 @@ from smartspider.core.access import Principal, TokenRecord
 from smartspider.core.errors import NotSignedIn, StoreUnavailable
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.secrets import MAX_SECRET_LENGTH, hash_secret
-from smartspider.services.access.session_tokens import LEEWAY_S, SessionTokens
+from smartspider.services.access.session_tokens import LEEWAY_S, Claims, SessionTokens
 from smartspider.store.access.users import UserStore
 
 CACHE_S = 2.0
@@ -62,12 +62,7 @@ class Authenticator:
         now = self._clock.now()
         if token.count(b".") == 2:
             claims = self._access_tokens.read(token)
-            user = await self._users.find_session(claims.user_id, claims.session, claims.family)
-            if user is None:
-                raise NotSignedIn("this session has ended", hint="sign in again")
-            return Principal(user.name, user.role, user_id=user.id, family=claims.family), (
-                claims.expires_at + LEEWAY_S - now
-            )
+            return await self._principal_of(claims), claims.expires_at + LEEWAY_S - now
         record = await self._users.find_token(hash_)
         if record is None:
             raise invalid_token()
@@ -78,6 +73,18 @@ class Authenticator:
             raise NotSignedIn("this token has expired", hint="create a new one")
         await self._record_use(record, now)
         return Principal(record.actor, record.role, record.scopes, record.id), valid_for_s
+
+    async def _principal_of(self, claims: Claims) -> Principal:
+        """Return the principal of a session: a user, or in a browser also a token."""
+        if claims.user_id:
+            user = await self._users.find_session(claims.user_id, claims.session, claims.family)
+            if user is not None:
+                return Principal(user.name, user.role, user_id=user.id, family=claims.family)
+        elif found := await self._users.find_browser_session(family=claims.family):
+            is_of_settings = found[0].kind == "installation"
+            if self._admin is not None or not is_of_settings:
+                return found[0]
+        raise NotSignedIn("this session has ended", hint="sign in again")
 
     async def _record_use(self, record: TokenRecord, now: float) -> None:
         if record.used_at is not None and record.used_at > now - USED_EVERY_S:

@@ -18,8 +18,8 @@ from smartspider.core.extras import require_extra
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-Kind = Literal["sst", "ssr", "ssk"]
-"""An API token, a refresh token, a WebSocket ticket."""
+Kind = Literal["sst", "ssr", "ssk", "ssb", "ssl"]
+"""An API token, a refresh token, a ticket, the cookie of a browser, a sign-in link."""
 MAX_SECRET_LENGTH = 4096
 """Maximum length of a secret or access token."""
 

@@ -19,7 +19,7 @@ AUDIENCE = "smartspider-api"
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """The claims of an access token: user, session, sign-in and expiry."""
+    """The claims of an access token: user (0: none), session, sign-in and expiry."""
 
     user_id: int
     session: int
@@ -34,18 +34,18 @@ class SessionTokens:
         self._key = keys.derive("access tokens")
         self._clock = clock
 
-    def create(self, user: UserRecord, family: str) -> str:
-        """Return an access token for a session of a user."""
+    def create(self, user: UserRecord | None, family: str) -> str:
+        """Return an access token for a session, of a user or of a token."""
         import jwt
 
         now = int(self._clock.now())
         claims = {
             "iss": NAME,
             "aud": AUDIENCE,
-            "sub": str(user.id),
+            "sub": str(0 if user is None else user.id),
             "iat": now,
             "exp": now + LIFETIME_S,
-            "ses": user.session,
+            "ses": 0 if user is None else user.session,
             "fam": family,
         }
         return jwt.encode(claims, self._key, ALGORITHM)

@@ -1,11 +1,12 @@
-"""Sign-in and sign-out: passwords, refresh tokens, and tickets for WebSockets."""
+"""Sign-in and sign-out: passwords, refresh tokens, and tickets."""
 
 from __future__ import annotations
 
 import secrets
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from smartspider.core.access import Principal, UserRecord
-from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn
+from smartspider.core.errors import NotAllowed, NotFound, NotSignedIn, Problem, RequestInvalid
 from smartspider.interfaces.clock import Clock
 from smartspider.services.access.secrets import (
     MAX_SECRET_LENGTH,
@@ -21,6 +22,19 @@ from smartspider.views.access import SessionView, TicketView
 
 REFRESH_LIFETIME_S = 14 * 86_400.0
 TICKET_LIFETIME_S = 30
+MAX_QUERY_FIELDS = 50
+
+
+TICKET = "ticket"
+"""The query parameter of tickets."""
+TICKET_PREFIX = "/api/"
+
+
+def address_of(path: str, query: str) -> str:
+    """Return a path and its query without a ticket, in one form for all spellings."""
+    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_QUERY_FIELDS)
+    kept = [(name, value) for name, value in pairs if name != TICKET]
+    return f"{path.rstrip('/')}?{urlencode(kept)}"
 
 
 class SignIn:
@@ -31,22 +45,22 @@ class SignIn:
     ) -> None:
         self._users, self._access_tokens, self._clock = users, access_tokens, clock
         self._passwords = passwords
-        self._limits = SignInLimits(clock)
+        self.limits = SignInLimits(clock)
 
     async def with_password(self, name: str, password: str, address: str) -> SessionView:
         """Start a session; raise `NotSignedIn` without naming which part was wrong."""
-        async with self._limits.attempt(address, name):
-            user = await self._verify(name, password)
+        async with self.limits.attempt(address, name):
+            user = await self.verify(name, password)
             family = secrets.token_hex(16)
             refresh = new_secret("ssr")
             expires_at = self._clock.now() + REFRESH_LIFETIME_S
             if not await self._users.add_refresh(hash_secret(refresh), user, family, expires_at):
-                raise _refused()
+                raise refused()
             return self._session(user, family, refresh)
 
     async def with_refresh(self, refresh: str, address: str) -> SessionView:
         """Continue a session; the refresh token is used up."""
-        async with self._limits.attempt(address):
+        async with self.limits.attempt(address):
             next_refresh = new_secret("ssr")
             expires_at = self._clock.now() + REFRESH_LIFETIME_S
             used = None
@@ -73,33 +87,37 @@ class SignIn:
                 "only a user who signed in with a password can change it", hint="ask an admin to change it"
             )
         check_password(new, principal.name)
-        async with self._limits.attempt(address, principal.name):
-            user = await self._verify(principal.name, password)
+        async with self.limits.attempt(address, principal.name):
+            user = await self.verify(principal.name, password)
         hashed = await self._passwords.hash(new)
         await self._users.change_user(user.id, actor=principal.name, password=hashed)
         return await self.with_password(principal.name, new, address)
 
-    async def ticket(self, principal: Principal) -> TicketView:
-        """Return a ticket that opens one WebSocket."""
-        ticket = new_secret("ssk")
-        await self._users.add_ticket(hash_secret(ticket), principal, self._clock.now() + TICKET_LIFETIME_S)
+    async def ticket(self, principal: Principal, opens: str = "") -> TicketView:
+        """Return a ticket that opens one address of the API, or any WebSocket."""
+        if opens and not opens.startswith(TICKET_PREFIX):
+            reason = f"a ticket opens an address below {TICKET_PREFIX}"
+            raise RequestInvalid(reason, (Problem("for", reason),), hint="leave it out for a WebSocket")
+        ticket, expires_at = new_secret("ssk"), self._clock.now() + TICKET_LIFETIME_S
+        path, _, query = opens.partition("?")
+        opened = address_of(unquote(path), query) if opens else ""
+        await self._users.add_ticket(hash_secret(ticket), principal, expires_at, opened)
         return TicketView(ticket, TICKET_LIFETIME_S)
 
-    async def with_ticket(self, ticket: str, address: str) -> Principal:
-        """Return the principal of a ticket; the ticket is used up."""
-        async with self._limits.attempt(address):
-            found = (
-                await self._users.use_ticket(hash_secret(ticket))
-                if len(ticket) <= MAX_SECRET_LENGTH
-                else None
-            )
+    async def with_ticket(self, ticket: str, opens: str, address: str, *, is_socket: bool) -> Principal:
+        """Return the principal of a ticket for what it opens; the ticket is used up."""
+        async with self.limits.attempt(address):
+            found = None
+            if len(ticket) <= MAX_SECRET_LENGTH:
+                found = await self._users.use_ticket(hash_secret(ticket), opens, is_socket=is_socket)
             if found is None:
                 raise NotSignedIn(
                     "the ticket is invalid or has expired", hint="get another: POST /api/auth/ticket"
                 )
             return found
 
-    async def _verify(self, name: str, password: str) -> UserRecord:
+    async def verify(self, name: str, password: str) -> UserRecord:
+        """Return the user with this password; raise `NotSignedIn`. Call it inside `limits.attempt`."""
         try:
             user: UserRecord | None = await self._users.get_user(name)
         except NotFound:
@@ -107,12 +125,13 @@ class SignIn:
         is_enabled = user is not None and user.disabled_at is None
         is_right = await self._passwords.verify(user.password if user and is_enabled else None, password)
         if user is None or not is_right:
-            raise _refused()
+            raise refused()
         return user
 
     def _session(self, user: UserRecord, family: str, refresh: str) -> SessionView:
         return SessionView(self._access_tokens.create(user, family), "bearer", LIFETIME_S, refresh)
 
 
-def _refused() -> NotSignedIn:
+def refused() -> NotSignedIn:
+    """Return the error for a name and a password that do not belong together."""
     return NotSignedIn("the name or the password is wrong", hint="check both; passwords are case-sensitive")

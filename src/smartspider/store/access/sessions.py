@@ -1,10 +1,10 @@
-"""Refresh tokens and tickets. All functions run inside a transaction."""
+"""Refresh tokens, sessions of browsers, and tickets. All functions run inside a transaction."""
 
 from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import Principal, UserRecord
+from smartspider.core.access import NewBrowserSession, Principal, UserRecord
 from smartspider.core.errors import NotFound
 from smartspider.store import statements
 from smartspider.store.access import tokens
@@ -14,7 +14,7 @@ SQL = statements.load("sessions.sql", __package__)
 USERS = statements.load("users.sql", __package__)
 
 BATCH = 500
-"""Refresh tokens and tickets deleted in one transaction."""
+"""Rows of each kind deleted in one transaction."""
 
 
 def enabled_user(connection: Connection, user_id: int) -> UserRecord | None:
@@ -53,38 +53,94 @@ def use(
 def find(connection: Connection, user_id: int, session: int, family: str) -> UserRecord | None:
     """Return the user of a session that was not ended."""
     user = enabled_user(connection, user_id)
-    if user is None or user.session != session or row(connection, SQL.in_family, (family,)) != (user_id,):
+    if (
+        user is None
+        or user.session != session
+        or row(connection, SQL.in_family, (family, family)) != (user_id,)
+    ):
         return None
     return user
 
 
-def use_ticket(connection: Connection, now: float, hash_: bytes) -> Principal | None:
-    """Use up a ticket and return its principal; None if the ticket, its token or its
-    user is no longer valid.
-    """
-    found = row(connection, SQL.use_ticket, (hash_,))
+def end_family(connection: Connection, family: str) -> None:
+    """End all sessions of a sign-in."""
+    connection.execute(SQL.end_family, (family,))
+    connection.execute(SQL.end_browser_family, (family,))
+
+
+def add_browser(connection: Connection, now: float, new: NewBrowserSession) -> bool:
+    """Store the session of a browser, unless its token or the sessions of its user have ended meanwhile."""
+    principal = new.principal
+    if not _is_good(connection, now, principal):
+        return False
+    if principal.user_id is not None:
+        user = enabled_user(connection, principal.user_id)
+        if user is None or user.session != new.session:
+            return False
+    encoded = msgspec.json.encode(principal).decode()
+    values = (new.hash, principal.user_id, principal.family, encoded, new.expires_at)
+    connection.execute(SQL.add_browser_session, values)
+    return True
+
+
+def find_browser(
+    connection: Connection, now: float, *, hash_: bytes | None = None, family: str = ""
+) -> tuple[Principal, UserRecord | None] | None:
+    """Return the principal and the user of a browser's session, by its cookie or by its family."""
+    by_hash = hash_ is not None
+    found = row(connection, SQL.browser_session if by_hash else SQL.browser_session_of, (hash_ or family,))
     if found is None or found[1] <= now:
         return None
     principal = msgspec.json.decode(found[0], type=Principal)
-    if principal.token_id is not None:
-        try:
-            return principal if tokens.is_good(tokens.get(connection, principal.token_id), now) else None
-        except NotFound:
-            return None
-    if principal.user_id is not None and (
-        enabled_user(connection, principal.user_id) is None
-        or row(connection, SQL.in_family, (principal.family,)) is None
-    ):
+    user = None if principal.user_id is None else enabled_user(connection, principal.user_id)
+    is_gone = principal.user_id is not None and user is None
+    return None if is_gone or not _is_good(connection, now, principal) else (principal, user)
+
+
+def use_ticket(
+    connection: Connection, now: float, hash_: bytes, address: str, *, is_socket: bool
+) -> Principal | None:
+    """Use up a ticket for an address and return its principal; None if the ticket is for another address, or
+    if it, its token or its user is no longer valid.
+    """
+    found = row(connection, SQL.use_ticket, (hash_, address, "" if is_socket else address))
+    if found is None or found[1] <= now:
         return None
-    return principal
+    principal = msgspec.json.decode(found[0], type=Principal)
+    if principal.user_id is not None and enabled_user(connection, principal.user_id) is None:
+        return None
+    family = principal.family
+    if family and row(connection, SQL.in_family, (family, family)) is None:
+        return None
+    return principal if _is_good(connection, now, principal) else None
 
 
-def expired(connection: Connection, now: float) -> tuple[list[tuple[bytes]], list[tuple[bytes]]]:
-    """Return some expired refresh tokens and tickets."""
-    return rows(connection, SQL.old_refreshes, (now, BATCH)), rows(connection, SQL.old_tickets, (now, BATCH))
+def _is_good(connection: Connection, now: float, principal: Principal) -> bool:
+    """Return False for the principal of a token that has ended."""
+    if principal.token_id is None:
+        return True
+    try:
+        return tokens.is_good(tokens.get(connection, principal.token_id), now)
+    except NotFound:
+        return False
 
 
-def delete(connection: Connection, refreshes: list[tuple[bytes]], tickets: list[tuple[bytes]]) -> None:
-    """Delete refresh tokens and tickets."""
-    connection.executemany(SQL.forget_refresh, refreshes)
-    connection.executemany(SQL.forget_ticket, tickets)
+Expired = tuple[list[tuple[bytes]], list[tuple[bytes]], list[tuple[bytes]]]
+"""Hashes of expired refresh tokens, sessions of browsers, and tickets."""
+
+
+def expired(connection: Connection, now: float) -> Expired:
+    """Return some that have expired."""
+    return (
+        rows(connection, SQL.old_refreshes, (now, BATCH)),
+        rows(connection, SQL.old_browser_sessions, (now, BATCH)),
+        rows(connection, SQL.old_tickets, (now, BATCH)),
+    )
+
+
+def delete(connection: Connection, found: Expired) -> None:
+    """Delete them."""
+    for statement, hashes in zip(
+        (SQL.forget_refresh, SQL.forget_browser_session, SQL.forget_ticket), found, strict=True
+    ):
+        connection.executemany(statement, hashes)

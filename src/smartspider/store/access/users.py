@@ -6,6 +6,7 @@ import msgspec
 
 from smartspider.core.access import (
     STANDALONE_PREFIX,
+    NewBrowserSession,
     NewToken,
     Principal,
     Role,
@@ -29,11 +30,13 @@ class UserStore:
     4. Changing a password or a role, disabling and deleting end all sessions of the user. Deleting or
        disabling a user revokes their tokens; a new role revokes the tokens beyond it.
     5. A refresh token is valid once. A second use ends its whole family.
-    6. A ticket is valid once, until it expires or its token or user becomes invalid.
+    6. A ticket is valid once, for its address, until it expires or its token or user becomes invalid.
     7. `used_at` of a token is written at most once a minute.
     8. Names of valid tokens are unique; a second one raises `Conflict`. A token that acts for a user
        requires that the user is enabled, and its role is not beyond theirs. Revoking a token that acts for
        itself revokes all that act for it.
+    9. The session of a browser is valid any number of times, until it expires or is ended, or its token or
+       user becomes invalid.
     """
 
     def __init__(self, database: Database) -> None:
@@ -103,7 +106,7 @@ class UserStore:
             now = self._db.now()
             user = _get(connection, user_id)
             _refuse_last_admin(connection, user)
-            connection.execute(SQL.end_sessions, (user_id,))
+            _end_sessions(connection, user_id)
             tokens.revoke_of(connection, now, user.name, actor=actor)
             connection.execute(SQL.delete, (user_id,))
             audit.write(connection, now, actor, "user.deleted", f"user:{user_id}", name=user.name)
@@ -162,22 +165,54 @@ class UserStore:
 
     async def end_family(self, family: str) -> None:
         """End all sessions of a family (sign out)."""
-        await self._db.write(lambda connection: connection.execute(sessions.SQL.end_family, (family,)))
+        await self._db.write(lambda connection: sessions.end_family(connection, family))
 
-    async def add_ticket(self, hash_: bytes, principal: Principal, expires_at: float) -> None:
-        """Store a ticket."""
-        values = (hash_, msgspec.json.encode(principal).decode(), expires_at)
+    async def end_sessions(self, user_id: int) -> None:
+        """End all sessions of a user."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(SQL.number_session, (user_id,))
+            _end_sessions(connection, user_id)
+
+        await self._db.write(work)
+
+    async def add_browser_session(self, new: NewBrowserSession) -> bool:
+        """Store a session of a browser. Return False if its token or the sessions of its user have ended."""
+        return await self._db.write(lambda db: sessions.add_browser(db, self._db.now(), new))
+
+    async def find_browser_session(
+        self, *, hash_: bytes | None = None, family: str = ""
+    ) -> tuple[Principal, UserRecord | None] | None:
+        """Return the principal of a browser's session, and its user if it has one; by cookie or by family."""
+        return await self._db.read(
+            lambda db: sessions.find_browser(db, self._db.now(), hash_=hash_, family=family)
+        )
+
+    async def find_first_admin(self) -> UserRecord | None:
+        """Return the first admin who is enabled."""
+        found = await self._db.read(lambda connection: row(connection, SQL.first_admin))
+        return None if found is None else UserRecord(*found)
+
+    async def add_ticket(
+        self, hash_: bytes, principal: Principal, expires_at: float, address: str = ""
+    ) -> None:
+        """Store a ticket for an address; without one it opens any WebSocket."""
+        values = (hash_, msgspec.json.encode(principal).decode(), address, expires_at)
         await self._db.write(lambda connection: connection.execute(sessions.SQL.add_ticket, values))
 
-    async def use_ticket(self, hash_: bytes) -> Principal | None:
-        """Use up a ticket and return its principal; None if it is not valid."""
-        return await self._db.write(lambda db: sessions.use_ticket(db, self._db.now(), hash_))
+    async def use_ticket(
+        self, hash_: bytes, address: str = "", *, is_socket: bool = True
+    ) -> Principal | None:
+        """Use up a ticket and return its principal; None if it is not valid here."""
+        return await self._db.write(
+            lambda db: sessions.use_ticket(db, self._db.now(), hash_, address, is_socket=is_socket)
+        )
 
     async def sweep(self) -> int:
-        """Delete some expired refresh tokens and tickets. Return the number, 0 when none are left."""
+        """Delete some expired sessions and tickets. Return the number, 0 when none are left."""
         expired = await self._db.read(lambda connection: sessions.expired(connection, self._db.now()))
         if any(expired):  # an empty write transaction would wake everything that watches the file
-            await self._db.write(lambda connection: sessions.delete(connection, *expired))
+            await self._db.write(lambda connection: sessions.delete(connection, expired))
         return sum(len(one) for one in expired)
 
 
@@ -207,7 +242,7 @@ def _change(connection: Connection, now: float, before: UserRecord, after: UserR
         _refuse_last_admin(connection, before)
     values = (after.password, after.role, after.disabled_at)
     connection.execute(SQL.change, (*values, 1, before.id))
-    connection.execute(SQL.end_sessions, (before.id,))
+    _end_sessions(connection, before.id)
     if is_disabled:
         tokens.revoke_of(connection, now, before.name, actor=actor)
     elif after.role != before.role:
@@ -220,6 +255,11 @@ def _change(connection: Connection, now: float, before: UserRecord, after: UserR
     if after.disabled_at != before.disabled_at:
         changes["enabled"] = not is_disabled
     audit.write(connection, now, actor, "user.changed", f"user:{before.id}", **changes)
+
+
+def _end_sessions(connection: Connection, user_id: int) -> None:
+    connection.execute(SQL.end_sessions, (user_id,))
+    connection.execute(SQL.end_browser_sessions, (user_id,))
 
 
 def _refuse_last_admin(connection: Connection, user: UserRecord) -> None:

@@ -25,5 +25,15 @@ UNION ALL
 SELECT id FROM "user" INDEXED BY user_admin WHERE role = 'admin' AND disabled_at IS NULL AND id < ?1
 LIMIT 1
 
+-- first_admin: the first enabled admin
+SELECT id, name, password, role, created_at, disabled_at, session FROM "user"
+WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id LIMIT 1
+
 -- end_sessions: delete the refresh tokens of a user
 DELETE FROM refresh WHERE user_id = ?
+
+-- end_browser_sessions: delete the sessions of a user in browsers
+DELETE FROM browser_session WHERE user_id = ?
+
+-- number_session: make the access tokens of a user invalid
+UPDATE "user" SET session = session + 1 WHERE id = ?

@@ -17,6 +17,7 @@ PACKAGES = {
     "redis": ("redis-server", "redis-sentinel"),
     "postgres": ("postgresql",),
     "faketime": ("faketime",),
+    "chromium": ("chromium",),
 }
 """Packages of Debian and Ubuntu, by purpose."""
 
@@ -73,6 +74,14 @@ def libfaketime() -> Path:
     raise NotInstalled(_advice("libfaketime", "faketime"))
 
 
+def chromium() -> str:
+    """Return the path of a browser that tests drive."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    raise NotInstalled(_advice("chromium", "chromium"))
+
+
 def setpriv() -> str:
     """Return the path of setpriv, which ends a server with its parent and runs it as another user."""
     path = shutil.which("setpriv")
@@ -113,4 +122,5 @@ _FINDS: dict[str, tuple[Callable[[], object], ...]] = {
     "redis": (redis_server, redis_sentinel),
     "postgres": (postgres_folder,),
     "faketime": (libfaketime,),
+    "chromium": (chromium,),
 }

@@ -477,9 +477,21 @@ CREATE INDEX refresh_family ON refresh (family);
 CREATE INDEX refresh_user ON refresh (user_id);
 CREATE INDEX refresh_expiry ON refresh (expires_at);
 
-CREATE TABLE ticket (                                   -- tickets for WebSockets, each valid once
+CREATE TABLE browser_session (                          -- sign-ins of the console, by hash of the cookie
+    hash       bytea PRIMARY KEY,
+    user_id    bigint,                                  -- NULL: of a token, or of the one in the settings
+    family     text COLLATE "C" NOT NULL,               -- names the sign-in in access tokens
+    principal  text NOT NULL,                           -- JSON
+    expires_at double precision NOT NULL
+);
+CREATE INDEX browser_session_family ON browser_session (family);
+CREATE INDEX browser_session_user ON browser_session (user_id);
+CREATE INDEX browser_session_expiry ON browser_session (expires_at);
+
+CREATE TABLE ticket (                                   -- tickets and sign-in links, each valid once
     hash       bytea PRIMARY KEY,
     principal  text NOT NULL,                           -- JSON
+    address    text COLLATE "C" NOT NULL,               -- the address it opens; empty: any one WebSocket
     expires_at double precision NOT NULL
 );
 CREATE INDEX ticket_expiry ON ticket (expires_at);

@@ -3,3 +3,6 @@ DELETE FROM refresh WHERE hash = ANY (?::bytea[])
 
 -- forget_ticket__many: delete a ticket, for many
 DELETE FROM ticket WHERE hash = ANY (?::bytea[])
+
+-- forget_browser_session__many: delete a session of a browser, for many
+DELETE FROM browser_session WHERE hash = ANY (?::bytea[])

@@ -446,9 +446,21 @@ CREATE INDEX refresh_family ON refresh (family);
 CREATE INDEX refresh_user ON refresh (user_id);
 CREATE INDEX refresh_expiry ON refresh (expires_at);
 
-CREATE TABLE ticket (                                   -- tickets for WebSockets, each valid once
+CREATE TABLE browser_session (                          -- sign-ins of the console, by hash of the cookie
+    hash       BLOB PRIMARY KEY,
+    user_id    INTEGER,                                 -- NULL: of a token, or of the one in the settings
+    family     TEXT NOT NULL,                           -- names the sign-in in access tokens
+    principal  TEXT NOT NULL,                           -- JSON
+    expires_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX browser_session_family ON browser_session (family);
+CREATE INDEX browser_session_user ON browser_session (user_id);
+CREATE INDEX browser_session_expiry ON browser_session (expires_at);
+
+CREATE TABLE ticket (                                   -- tickets and sign-in links, each valid once
     hash       BLOB PRIMARY KEY,
     principal  TEXT NOT NULL,                           -- JSON
+    address    TEXT NOT NULL,                           -- the address it opens; empty: any one WebSocket
     expires_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX ticket_expiry ON ticket (expires_at);

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.access import NewToken, Principal, UserRecord
+from smartspider.core.access import NewBrowserSession, NewToken, Principal, UserRecord
 from smartspider_testing.contracts.backend import Backend
 
 LONG_S = 1000.0
@@ -161,3 +161,76 @@ class SessionContract:
         await backend.clock.advance(LONG_S)
         assert [await backend.users.sweep(), await backend.users.sweep()] == [2, 0]
         assert await backend.users.find_session(user.id, user.session, "f") is None
+
+    async def test_a_ticket_opens_its_address_and_no_other(self, backend: Backend) -> None:
+        """User store 6: another address leaves it as it is."""
+        principal = Principal("admin", "admin")
+        for name, address in ((b"a", "/api/runs?"), (b"b", "")):
+            await backend.users.add_ticket(name, principal, backend.clock.now() + 30.0, address)
+        for address in ("/api/tasks?", "", "/api/runs"):
+            assert await backend.users.use_ticket(b"a", address) is None
+            assert await backend.users.use_ticket(b"b", "/api/runs?", is_socket=False) is None
+        assert await backend.users.use_ticket(b"a", "/api/runs?", is_socket=False) == principal
+        assert await backend.users.use_ticket(b"b", "/api/logs/tail?") == principal
+
+    async def test_the_session_of_a_browser_lasts_until_its_time(self, backend: Backend) -> None:
+        """User store 9: it is used any number of times."""
+        user = await signed_in(backend)
+        principal = Principal("bob", "operator", user_id=user.id, family="b")
+        new = NewBrowserSession(b"c", principal, user.session, backend.clock.now() + LONG_S)
+        assert await backend.users.add_browser_session(new)
+        await backend.reopen()
+        for _ in range(2):
+            assert await backend.users.find_browser_session(hash_=b"c") == (principal, user)
+        assert await backend.users.find_browser_session(family="b") == (principal, user)
+        assert await backend.users.find_session(user.id, user.session, "b") == user
+        assert await backend.users.find_browser_session(hash_=b"other") is None
+        assert await backend.users.find_browser_session(family="f") is None
+        await backend.clock.advance(LONG_S)
+        assert await backend.users.find_browser_session(hash_=b"c") is None
+        assert await backend.users.sweep() == 2
+        assert await backend.users.sweep() == 0
+
+    @pytest.mark.parametrize("end", ["family", "everywhere", "change", "delete"])
+    async def test_the_session_of_a_browser_ends_with_those_of_its_user(
+        self, backend: Backend, end: str
+    ) -> None:
+        """User store 4 and 9: a sign-in in progress is refused."""
+        user = await signed_in(backend)
+        principal = Principal("bob", "operator", user_id=user.id, family="b")
+        new = NewBrowserSession(b"c", principal, user.session, backend.clock.now() + LONG_S)
+        assert await backend.users.add_browser_session(new)
+        if end == "family":
+            await backend.users.end_family("b")
+        elif end == "everywhere":
+            await backend.users.end_sessions(user.id)
+        elif end == "change":
+            await backend.users.change_user(user.id, actor="ann", role="viewer")
+        else:
+            await backend.users.delete_user(user.id, actor="ann")
+        assert await backend.users.find_browser_session(hash_=b"c") is None
+        assert await backend.users.find_session(user.id, user.session, "b") is None
+        late = NewBrowserSession(b"d", principal, user.session, backend.clock.now() + LONG_S)
+        assert await backend.users.add_browser_session(late) is (end == "family")
+        assert await used(backend, b"f", b"2") is (end == "family")
+
+    async def test_the_session_of_a_token_ends_with_it(self, backend: Backend) -> None:
+        """User store 9."""
+        token = await backend.users.add_token(NewToken("ci", b"h", "token:ci", "viewer"), actor="ann")
+        principal = Principal("token:ci", "viewer", token_id=token.id, family="b")
+        new = NewBrowserSession(b"c", principal, 0, backend.clock.now() + LONG_S)
+        assert await backend.users.add_browser_session(new)
+        assert await backend.users.find_browser_session(family="b") == (principal, None)
+        await backend.users.revoke_token(token.id, actor="ann")
+        assert await backend.users.find_browser_session(family="b") is None
+        late = NewBrowserSession(b"d", principal, 0, backend.clock.now() + LONG_S)
+        assert not await backend.users.add_browser_session(late)
+
+    async def test_the_first_admin_is_an_enabled_one(self, backend: Backend) -> None:
+        """For links that sign in."""
+        assert await backend.users.find_first_admin() is None
+        await backend.users.add_user("bob", "x", "operator", actor="ann")
+        first, second = [await backend.users.add_user(name, "x", "admin", actor="ann") for name in ("r", "s")]
+        assert await backend.users.find_first_admin() == first
+        await backend.users.change_user(first.id, actor="ann", is_enabled=False)
+        assert await backend.users.find_first_admin() == second

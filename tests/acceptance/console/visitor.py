@@ -1,0 +1,60 @@
+"""Somebody with a browser of their own at the console."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # it ships no types
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect
+from tests.acceptance.server import Server
+
+GRAVE = frozenset({"serious", "critical"})
+WATCH = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`csp: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`));
+"""
+
+
+class Visitor:
+    """A browser profile. `broken` lists violated policies, failed scripts and requests to elsewhere."""
+
+    def __init__(self, context: BrowserContext, server: Server) -> None:
+        self.context, self.server = context, server
+        self.broken: list[str] = []
+        context.add_init_script(WATCH)
+        context.on("request", self._see_request)
+        context.on("console", self._see_message)
+        context.on("weberror", lambda error: self.broken.append(f"script: {error.error}"))
+
+    def open(self, path: str = "/") -> Page:
+        """Open a path in a new tab."""
+        page = self.context.new_page()
+        page.goto(self.server.url + path)
+        return page
+
+    def sign_in(self, path: str = "/") -> Page:
+        """Open a tab that is signed in by the token."""
+        page = self.open(path)
+        page.get_by_label("Sign in with").select_option("token")
+        page.get_by_label("API token").last.fill(self.server.token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("navigation")).to_be_visible()
+        return page
+
+    def _see_request(self, request: Request) -> None:
+        if not request.url.startswith((self.server.url, "data:")):
+            self.broken.append(f"asked {request.url}")
+
+    def _see_message(self, message: ConsoleMessage) -> None:
+        if any(mark in message.text for mark in ("Content Security Policy", "csp:", "[Vue")):
+            self.broken.append(message.text)
+
+
+def grave_findings(page: Page) -> list[dict[str, Any]]:
+    """What axe finds serious or critical."""
+    found = Axe().run(page).response["violations"]
+    return [
+        {"rule": one["id"], "nodes": [node["html"][:200] for node in one["nodes"]]}
+        for one in found
+        if one["impact"] in GRAVE
+    ]
