@@ -4,6 +4,8 @@ import { OUTCOMES, type OutcomeMarker, type OutcomePoint } from "@/shared/compon
 import { formatNumber } from "@/shared/lib/format";
 import { preferences } from "@/shared/lib/preferences";
 
+/** Courses shorter than this show seconds. */
+const SHORT_MS = 300_000;
 type Select = (from: number, to: number) => void;
 
 /** Return a colour of the theme as a value that a canvas understands. */
@@ -38,7 +40,8 @@ export async function drawOutcomes(
   const bars = Plot.paths.bars!({ size: [0.9, 24], gap: 1 });
   const tops = [...OUTCOMES].reverse();
   const axis = { stroke: colour(element, "--muted"), grid: { stroke: colour(element, "--line"), width: 1 }, ticks: { show: false } };
-  const time = new Intl.DateTimeFormat(preferences.locale, { timeStyle: "short" });
+  const span = points.length ? points.at(-1)!.at - points[0]!.at : 0;
+  const time = new Intl.DateTimeFormat(preferences.locale, { timeStyle: span < SHORT_MS ? "medium" : "short" });
   const accent = colour(element, "--accent");
   const options: uPlot.Options = {
     width: element.clientWidth || 300,
@@ -48,7 +51,7 @@ export async function drawOutcomes(
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(most, 1)] } },
     series: [{}, ...tops.map((outcome) => ({ paths: bars, fill: colour(element, `--series-${outcome}`), width: 0, points: { show: false } }))],
     axes: [
-      { ...axis, values: (_plot, splits) => splits.map((at) => time.format(at * 1000)) },
+      { ...axis, size: 28, space: 80, values: (_plot, splits) => splits.map((at) => time.format(at * 1000)) },
       { ...axis, size: 48, values: (_plot, splits) => splits.map((value) => formatNumber(value, 1)) },
     ],
     hooks: {

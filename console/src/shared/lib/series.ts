@@ -6,7 +6,7 @@ import type { OutcomePoint } from "@/shared/components/OutcomeChart.vue";
 export function outcomePoints(points: readonly Schemas["SeriesPoint"][]): OutcomePoint[] {
   return points.map((point) => ({
     at: Date.parse(point.at) - point.seconds * 1000,
-    ok: point.success + point.redirects,
+    ok: point.success,
     missing: point.missing,
     retry: point.retries,
     blocked: 0,
