@@ -101,11 +101,12 @@ class LogOperations(Operations):
     ) -> AsyncGenerator[LogView]:
         """Yield log lines as they are written, each once; with `after`, those since that id first."""
         from smartspider.services import logs
+        from smartspider.services.live.log_tail import tail_logs
 
         since = None if after is None else parse_id(after, "log line")
         wanted = await logs.parse_filter(self.installation, only, task_id, run_id)
         holder = self.principal.name
-        stream = logs.tail(self.installation, self.services.hub, wanted, holder, after=since)
+        stream = tail_logs(self.installation, self.services.hub, wanted, holder, after=since)
         async with aclosing(stream) as lines:
             async for line in lines:
                 if line is not None:

@@ -1,21 +1,16 @@
-"""Log lines: searched, and followed live."""
+"""Log lines: their filters, and the search."""
 
 from __future__ import annotations
-
-from collections.abc import AsyncGenerator
 
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.logs import LEVELS
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, parse_id, parse_time
-from smartspider.services.live.hub import LiveHub
 from smartspider.services.tasks.tasks import find_task
 from smartspider.store.logs.terms import LogFilter
 from smartspider.views.arguments import LogArguments
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView, log_view
-
-TAIL_BATCH = 200
 
 
 async def parse_filter(
@@ -54,32 +49,6 @@ async def search(
     wanted = await parse_filter(installation, only, task_id, run_id)
     page = await installation.logs.before(wanted, before=parse_cursor(cursor), limit=limit)
     return Listed([log_view(line) for line in page.lines], None if page.next is None else str(page.next))
-
-
-async def tail(
-    installation: Installation,
-    hub: LiveHub,
-    wanted: LogFilter,
-    holder: str,
-    *,
-    after: int | None = None,
-) -> AsyncGenerator[LogView | None]:
-    """Yield lines to a user as they are written, those after a number first; None when there were none for a
-    while.
-    """
-    logs = installation.logs
-    with hub.subscribe_logs(holder) as subscriber:
-        last = await logs.last_id() if after is None else after
-        while True:
-            page = await logs.after(wanted, after=last, limit=TAIL_BATCH)
-            for line in page.lines:
-                yield log_view(line)
-            if page.next is not None and page.next > last:
-                last = page.next
-                continue
-            subscriber.take()
-            if not await subscriber.wait():
-                yield None
 
 
 def _invalid(path: str, message: str, hint: str = "") -> RequestInvalid:

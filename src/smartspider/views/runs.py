@@ -86,6 +86,16 @@ class RunView(msgspec.Struct, frozen=True):
     """Running time in seconds, excluding pauses."""
 
 
+class LiveRunView(RunView, frozen=True):
+    """A run that is not over, with its speed and estimated end."""
+
+    pages_per_s: float
+    eta_s: float | None
+    eta_low_s: float | None
+    eta_high_s: float | None
+    running_workers: int
+
+
 class StatusView(RunView, frozen=True):
     """The status of a run: counters, speed and estimated end, and what was left out."""
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from smartspider.core.errors import RequestInvalid, TooMany
+from smartspider.core.errors import NotFound, RequestInvalid, TooMany
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import Run, RunState
 from smartspider.core.tasks import TaskRecord
@@ -21,10 +21,21 @@ from smartspider.services.runs.blockers import NO_WORKER, find_blockers
 from smartspider.services.runs.lookup import newest_run
 from smartspider.views.listed import Listed
 from smartspider.views.problem import Wrong
-from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
+from smartspider.views.runs import (
+    Begun,
+    FailureView,
+    LiveRunView,
+    MetricsView,
+    PageView,
+    ReceiptView,
+    RunView,
+    StatusView,
+)
 
 HOSTS_SHOWN = 20
 LIVE = frozenset({"queued", "running", "stopping"})
+NOT_OVER: tuple[RunState, ...] = ("queued", "running", "paused", "stopping")
+MAX_LIVE = 100
 
 BLOCKER_TIMEOUT_S = 2.0
 """Starting a run does not wait longer for a server that is unavailable."""
@@ -46,6 +57,16 @@ async def list_runs(
     )
     now = installation.clock.now()
     return to_page(found, limit, lambda run: run.id, lambda run: views.run_view(run, now))
+
+
+async def list_live_runs(installation: Installation) -> Listed[LiveRunView]:
+    """List runs that are queued, running, paused or stopping, newest first, up to `MAX_LIVE`."""
+    runs = await installation.store.list_runs(states=NOT_OVER, limit=MAX_LIVE)
+    found = []
+    for run in runs:
+        with contextlib.suppress(NotFound):  # deleted meanwhile
+            found.append(views.live_run_view(await installation.diagnostics.progress(run.id)))
+    return Listed(found, None)
 
 
 async def list_failures(

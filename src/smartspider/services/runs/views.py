@@ -35,6 +35,7 @@ from smartspider.views.runs import (
     FailureView,
     HostView,
     KnobsView,
+    LiveRunView,
     MetricsView,
     PageView,
     ReceiptHost,
@@ -59,20 +60,31 @@ def status_view(
     distinct: DistinctUrls = DistinctUrls(),
 ) -> StatusView:
     """Return the status of a run."""
-    eta = progress.eta(run_progress)
     return StatusView(
-        **_head(run_progress.run, run_progress.now),
-        pages_per_s=progress.pages_per_s(run_progress),
-        eta_s=eta.eta_s,
-        eta_low_s=eta.low_s,
-        eta_high_s=eta.high_s,
-        running_workers=run_progress.workers,
+        **_live_parts(run_progress),
         distinct_estimate=distinct.of_run,
         task_distinct_estimate=distinct.of_task,
         distinct_error=distinct.error,
         **left_out_parts(left_out),
         **lost_parts(left_out),
     )
+
+
+def live_run_view(run_progress: RunProgress) -> LiveRunView:
+    """Return the view of a run that is not over."""
+    return LiveRunView(**_live_parts(run_progress))
+
+
+def _live_parts(run_progress: RunProgress) -> dict[str, Any]:
+    eta = progress.eta(run_progress)
+    return {
+        **_head(run_progress.run, run_progress.now),
+        "pages_per_s": progress.pages_per_s(run_progress),
+        "eta_s": eta.eta_s,
+        "eta_low_s": eta.low_s,
+        "eta_high_s": eta.high_s,
+        "running_workers": run_progress.workers,
+    }
 
 
 def left_out_parts(report: LeftOutReport) -> dict[str, Any]:
