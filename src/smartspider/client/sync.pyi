@@ -19,7 +19,7 @@ from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
 from smartspider.operations.files import FileCursor
 from smartspider.operations.hosts import Host, Scope
-from smartspider.operations.logs import OfRun, OfTask
+from smartspider.operations.logs import Around, Context, OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
 from smartspider.operations.results import RowCursor
 from smartspider.operations.runs import WhichFailed
@@ -30,6 +30,7 @@ from smartspider.views.arguments import (
     Fields,
     FileArguments,
     LogArguments,
+    LogConditions,
     RunArguments,
     ScheduleArguments,
     Where,
@@ -39,7 +40,7 @@ from smartspider.views.explain import ExplanationView
 from smartspider.views.health import HealthView, ReadyView, TargetsView
 from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
-from smartspider.views.logs import LogView
+from smartspider.views.logs import LogHistogram, LogView
 from smartspider.views.nodes import ClockView, Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.notifications import (
     DeliveryView,
@@ -295,10 +296,29 @@ class _LogCalls:
         run_id: OfRun = None,
         limit: Limit = 100,
         cursor: Cursor = None,
+        around: Around = None,
+        context: Context = 20,
         **only: Unpack[LogArguments],
     ) -> Listed[LogView]: ...
+    def count_logs(
+        self,
+        *,
+        task_id: OfTask = None,
+        run_id: OfRun = None,
+        start: str | None = None,
+        end: str | None = None,
+        points: int = 60,
+        **only: Unpack[LogConditions],
+    ) -> LogHistogram: ...
     def list_run_logs(
-        self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[LogArguments]
+        self,
+        run_id: RunId,
+        *,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+        around: Around = None,
+        context: Context = 20,
+        **only: Unpack[LogArguments],
     ) -> Listed[LogView]: ...
     def list_task_logs(
         self, task_id: TaskId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[LogArguments]

@@ -24,7 +24,13 @@ from smartspider.client.remote import RemoteOperations
 from smartspider.operations.table import AllOperations
 from smartspider.views.runs import LiveEvent
 
-NAMES = {"with": "with_", "If-Match": "if_match", "Idempotency-Key": "idempotency_key"}
+NAMES = {
+    "with": "with_",
+    "If-Match": "if_match",
+    "from": "start",
+    "to": "end",
+    "Idempotency-Key": "idempotency_key",
+}
 """What is called otherwise in Python."""
 SAME = {"last-event-id"}
 """Headers that say what a parameter says."""

@@ -138,16 +138,17 @@ async def live(websocket: WebSocket, services: CurrentServices) -> None:
 
 def _filters(
     *,
-    level: str | None = None,
+    level: Annotated[list[str] | None, Query()] = None,
     since: str | None = None,
     until: str | None = None,
     host: str | None = None,
+    url: str | None = None,
     error: str | None = None,
     worker: str | None = None,
     text: str | None = None,
 ) -> LogArguments:
     return LogArguments(
-        level=level, since=since, until=until, host=host, error=error, worker=worker, text=text
+        level=level, since=since, until=until, host=host, url=url, error=error, worker=worker, text=text
     )
 
 
