@@ -10,7 +10,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "smartspider"
 CLIENT = PACKAGE / "client"
-HANDLES = ("Tasks", "Runs", "Logs", "TaskHandle", "RunHandle", "Results")
+HANDLES = ("Tasks", "Runs", "Logs", "LiveStream", "TaskHandle", "RunHandle", "Results")
 """Classes that are mirrored under their own names."""
 STUB = CLIENT / "sync.pyi"
 HEAD = '"""Made by scripts/sync_stub.py."""\n\n# ruff: noqa: A002 - what the API calls it'

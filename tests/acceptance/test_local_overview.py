@@ -92,6 +92,14 @@ def test_logs_shows_the_lines_of_a_crawl(workshop: Workshop, site: Site, workers
     (buried,) = workshop.run("logs", "--run", "1", "--level", "error").expect(0).out.splitlines()
     assert "page.buried" in buried
     assert buried.endswith(site.url("/bad"))
+    several = ("--level", "error", "--level", "warning", "--json")
+    levels = [json.loads(line)["level"] for line in workshop.run("logs", *several).expect(0).out.splitlines()]
+    assert levels == ["warning", "error"]
+    around = workshop.run("logs", "--around", lines[1]["id"], "--context", "1", "--json").expect(0).out
+    assert [json.loads(line)["id"] for line in around.splitlines()] == [line["id"] for line in lines[:3]]
+    counts = workshop.run("logs", "--histogram", "--points", "2").expect(0).out.splitlines()
+    assert len(counts) == 2
+    assert counts[1].endswith("info 2  warning 1  error 1")
     assert workshop.run("logs", "--all", "--text", "nosuchword").expect(0).err == "no log lines match\n"
 
 

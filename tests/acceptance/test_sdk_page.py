@@ -24,7 +24,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 SAID = [
     "completed 3 pages, 30 rows",
     "completed",
-    "run 3 of the task",
+    "completed 30",
+    "run 4 of the task",
     "5.0 became 0.5",
     "cancelled",
     "admin",

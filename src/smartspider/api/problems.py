@@ -118,17 +118,22 @@ async def _expected(_request: Request, error: Exception) -> Response:
 
 def problem_response(error: errors.SmartSpiderError) -> Response:
     """Return an error as a problem response."""
-    status, title = next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
     headers = {}
     if isinstance(error, errors.TooMany):
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
     if isinstance(error, errors.NotSignedIn):
         headers["WWW-Authenticate"] = "Bearer"
+    return render_problem(problem_view(error), headers)
+
+
+def problem_view(error: errors.SmartSpiderError) -> ProblemView:
+    """Return an error as a problem, always with a hint."""
+    status, title = next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
     problem = problem_of(error, status, title)
-    if not problem.hint:
-        own = problem.errors[0].hint if problem.errors else ""
-        problem = msgspec.structs.replace(problem, hint=own or hint_for(error, status))
-    return render_problem(problem, headers)
+    if problem.hint:
+        return problem
+    own = problem.errors[0].hint if problem.errors else ""
+    return msgspec.structs.replace(problem, hint=own or hint_for(error, status))
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:

@@ -15,6 +15,7 @@ from smartspider.api.app import create_app
 from smartspider.api.connection_limits import raise_file_limit
 from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
+from smartspider.api.websocket_limits import LimitedWebSocket
 from smartspider.engine.loop_tick import ticking
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
@@ -29,7 +30,8 @@ from smartspider.wiring.processes.lifecycle import become_child, run_process, st
 SHUTDOWN_S = 2
 """Grace period for open responses at shutdown."""
 PING_S = 15.0
-MAX_MESSAGE_BYTES = 1_000_000
+MAX_MESSAGE_BYTES = 65_536
+"""Size of a message from a client, which only says what it watches."""
 
 
 async def serve(data: Path, listener: socket.socket, *, with_parent: bool) -> None:
@@ -49,7 +51,7 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
     app = create_app(services)
     server: ApiServer = build_server(
         app,
-        ws="websockets-sansio",
+        ws=LimitedWebSocket,
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_ping_interval=PING_S,
         timeout_graceful_shutdown=SHUTDOWN_S,

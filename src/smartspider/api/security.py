@@ -14,6 +14,7 @@ from smartspider.api.middleware import authentication
 from smartspider.api.middleware.authentication import PRINCIPAL, Authentication
 from smartspider.api.middleware.body_limit import BodyLimit
 from smartspider.api.middleware.forwarded import Forwarded
+from smartspider.api.middleware.inbound_limit import InboundLimit
 from smartspider.api.middleware.security_headers import SecureHeaders
 from smartspider.core.access import Area, Principal, Verb, require
 from smartspider.operations.services import Services
@@ -26,6 +27,7 @@ def install(app: FastAPI, services: Services, limits: ApiLimits) -> None:
     """Add the security middleware. The last one added sees a request first."""
     settings = services.installation.settings
     authentication.mask_tickets_in_logs()
+    app.add_middleware(InboundLimit, clock=services.access.clock)
     app.add_middleware(
         Authentication, access=services.access, rate=settings.rate_limit, recheck_s=limits.recheck_s
     )
@@ -64,10 +66,11 @@ def needs(area: Area, verb: Verb) -> Any:
     return Depends(check)
 
 
-async def websocket_principal(websocket: WebSocket, area: Area, verb: Verb = "read") -> Principal:
-    """Return the principal of a WebSocket if it has this right; call it before `accept`."""
+async def websocket_principal(websocket: WebSocket, *areas: Area) -> Principal:
+    """Return the principal of a WebSocket if it may read one of some areas; call it before `accept`."""
     principal = _principal(websocket)
-    require(principal, area, verb)
+    readable = [area for area in areas if principal.may(area, "read")]
+    require(principal, (readable or areas)[0], "read")
     return principal
 
 

@@ -10,6 +10,7 @@ from typing import Self
 
 from smartspider.client.handles import Logs, Runs, Tasks
 from smartspider.client.http import ServerAddress, ServerConnection
+from smartspider.client.live import LiveStream
 from smartspider.client.remote import RemoteOperations
 from smartspider.client.retry import ClientRetry
 from smartspider.core.errors import SettingInvalid
@@ -50,6 +51,10 @@ class Client(RemoteOperations):
         """
         address = address_from_env(environment)
         return cls(address.url, address.token, ca_file=address.ca_file)
+
+    def live(self) -> LiveStream:
+        """Return a stream of what you watch: runs, log lines, machines and hosts, over one connection."""
+        return LiveStream(self.connection)
 
     async def close(self) -> None:
         """Close the connection."""

@@ -109,6 +109,8 @@ class Mirror:
             return self._streaming(value)
         if inspect.iscoroutinefunction(value):
             return self._waiting(value)
+        if inspect.ismethod(value):
+            return lambda *args, **more: self._mirrored(value(*args, **more))
         kind = Mirror.kinds.get(type(value))
         return value if kind is None else kind(value, self._portal)
 

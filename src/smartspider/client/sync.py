@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from smartspider.client.client import Client, address_from_env
 from smartspider.client.handles import Logs, RunHandle, Runs, TaskHandle, Tasks
+from smartspider.client.live import LiveStream
 from smartspider.client.portal import Mirror, Portal
 from smartspider.client.rows import Results
 
@@ -23,6 +24,10 @@ class SyncRuns(Mirror):
 
 class SyncLogs(Mirror):
     """The log lines of a server."""
+
+
+class SyncLiveStream(Mirror):
+    """Watches of a server; `messages()` is an iterator."""
 
 
 class SyncTaskHandle(Mirror):
@@ -41,6 +46,7 @@ Mirror.kinds = {
     Tasks: SyncTasks,
     Runs: SyncRuns,
     Logs: SyncLogs,
+    LiveStream: SyncLiveStream,
     TaskHandle: SyncTaskHandle,
     RunHandle: SyncRunHandle,
     Results: SyncResults,

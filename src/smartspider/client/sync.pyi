@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, Unpack, overload
 
 from smartspider.client.handles import StreamEvent
+from smartspider.client.live import LiveMessage
 from smartspider.client.retry import ClientRetry
 from smartspider.client.rows import PAGE_SIZE, Several
 from smartspider.core.access import Role
@@ -18,7 +19,7 @@ from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
 from smartspider.operations.files import FileCursor
 from smartspider.operations.hosts import Host, Scope
-from smartspider.operations.logs import OfRun, OfTask
+from smartspider.operations.logs import Around, Context, OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
 from smartspider.operations.results import RowCursor
 from smartspider.operations.runs import SeriesPoints, SeriesSince, SeriesUntil, WhichFailed
@@ -30,6 +31,7 @@ from smartspider.views.arguments import (
     Fields,
     FileArguments,
     LogArguments,
+    LogConditions,
     PageArguments,
     RunArguments,
     ScheduleArguments,
@@ -39,7 +41,7 @@ from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView, PageDetails, ProblemGroupView
 from smartspider.views.hosts import HostGateView
 from smartspider.views.listed import Listed
-from smartspider.views.logs import LogView
+from smartspider.views.logs import LogHistogram, LogView
 from smartspider.views.nodes import ClockView, Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.notifications import (
     DeliveryView,
@@ -103,6 +105,11 @@ class SyncLogs:
         after: str | None = None,
         **only: Unpack[LogArguments],
     ) -> Generator[LogView]: ...
+
+class SyncLiveStream:
+    def watch(self, watch_id: str, topic: str, *, after: str | int | None = None, **params: Any) -> None: ...
+    def unwatch(self, watch_id: str) -> None: ...
+    def messages(self) -> Generator[LiveMessage]: ...
 
 class SyncTaskHandle:
     id: str
@@ -296,10 +303,29 @@ class _LogCalls:
         run_id: OfRun = None,
         limit: Limit = 100,
         cursor: Cursor = None,
+        around: Around = None,
+        context: Context = 20,
         **only: Unpack[LogArguments],
     ) -> Listed[LogView]: ...
+    def count_logs(
+        self,
+        *,
+        task_id: OfTask = None,
+        run_id: OfRun = None,
+        start: str | None = None,
+        end: str | None = None,
+        points: int = 60,
+        **only: Unpack[LogConditions],
+    ) -> LogHistogram: ...
     def list_run_logs(
-        self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[LogArguments]
+        self,
+        run_id: RunId,
+        *,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+        around: Around = None,
+        context: Context = 20,
+        **only: Unpack[LogArguments],
     ) -> Listed[LogView]: ...
     def list_task_logs(
         self, task_id: TaskId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[LogArguments]
@@ -496,7 +522,7 @@ class _SessionCalls:
         self, *, username: str | None = None, password: str | None = None, refresh_token: str | None = None
     ) -> SessionView: ...
     def get_me(self) -> MeView: ...
-    def create_ticket(self) -> TicketView: ...
+    def create_ticket(self, *, opens: str | None = None) -> TicketView: ...
     def end_session(self) -> None: ...
     def change_password(self, *, password: Secret, new_password: NewPassword) -> SessionView: ...
 
@@ -565,6 +591,7 @@ class SyncClient(
     ) -> None: ...
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self: ...
+    def live(self) -> SyncLiveStream: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(

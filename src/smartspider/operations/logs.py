@@ -8,13 +8,17 @@ from typing import Annotated, Any, Unpack
 
 from smartspider.operations.operation import Operations, operation
 from smartspider.services.inputs import parse_id
-from smartspider.views.arguments import LogArguments
+from smartspider.views.arguments import LogArguments, LogConditions
 from smartspider.views.listed import Listed
-from smartspider.views.logs import LogView
+from smartspider.views.logs import LogHistogram, LogView
 from smartspider.views.params import Cursor, Limit, RunId, TaskId, query
 
 OfTask = Annotated[str | None, query("Lines of this task: its id or name.", max_length=200)]
 OfRun = Annotated[str | None, query("Lines of this run.", max_length=40)]
+Around = Annotated[
+    str | None, query("The id of a line: list it with the lines before and after it.", max_length=40)
+]
+Context = Annotated[int, query("The number of lines before and after `around`.", ge=0, le=500)]
 ANSWER = "A page of lines. It may contain fewer than `limit` lines even if more exist"
 EXAMPLE = {
     "items": [
@@ -34,6 +38,14 @@ EXAMPLE = {
         }
     ],
     "next": "4711",
+}
+TIME = "ISO 8601, or Unix time in seconds."
+HISTOGRAM = {
+    "from": "2026-01-31T12:00:00.000Z",
+    "to": "2026-01-31T13:00:00.000Z",
+    "step_s": 3600.0,
+    "is_estimated": False,
+    "points": [{"at": "2026-01-31T12:00:00.000Z", "debug": 0, "info": 812, "warning": 7, "error": 1}],
 }
 LOGS: dict[str, Any] = {
     "needs": ("logs", "read"),
@@ -55,22 +67,63 @@ class LogOperations(Operations):
         run_id: OfRun = None,
         limit: Limit = 100,
         cursor: Cursor = None,
+        around: Around = None,
+        context: Context = 20,
         **only: Unpack[LogArguments],
     ) -> Listed[LogView]:
-        """List log lines, newest first; all filters given must match."""
+        """List log lines, newest first; all filters given must match.
+
+        With `around` the list has that line, and up to `context` matching ones before and after it.
+        """
         from smartspider.services import logs
 
-        return await logs.search(self.installation, only, task_id, run_id, cursor=cursor, limit=limit)
+        place = logs.ListPlace(cursor, limit, around, context)
+        return await logs.search(self.installation, only, task_id, run_id, place)
+
+    @operation(
+        "GET",
+        "/api/logs/histogram",
+        summary="Count log lines over time",
+        **{**LOGS, "answer": "The counts by level", "example": HISTOGRAM},
+    )
+    async def count_logs(
+        self,
+        *,
+        task_id: OfTask = None,
+        run_id: OfRun = None,
+        start: Annotated[
+            str | None, query(f"Count from this time. {TIME}", alias="from", max_length=40)
+        ] = None,
+        end: Annotated[str | None, query(f"Count up to this time. {TIME}", alias="to", max_length=40)] = None,
+        points: Annotated[int, query("The number of points.", ge=1, le=200)] = 60,
+        **only: Unpack[LogConditions],
+    ) -> LogHistogram:
+        """Count log lines by time and level; by default, those of the last hour.
+
+        Many lines are not all read: then warnings and errors are counted while they are few, and frequent
+        levels are estimated from a sample, which `is_estimated` says.
+        """
+        from smartspider.services import logs
+
+        return await logs.count(self.installation, only, task_id, run_id, start=start, end=end, points=points)
 
     @operation("GET", "/api/runs/{run_id}/logs", summary="List the log lines of a run", **LOGS)
     async def list_run_logs(
-        self, run_id: RunId, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[LogArguments]
+        self,
+        run_id: RunId,
+        *,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+        around: Around = None,
+        context: Context = 20,
+        **only: Unpack[LogArguments],
     ) -> Listed[LogView]:
-        """List the log lines of a run, newest first."""
+        """List the log lines of a run, newest first, like `/api/logs`."""
         from smartspider.services import logs
 
         await self.installation.store.get_run(parse_id(run_id, "run"))
-        return await logs.search(self.installation, only, None, run_id, cursor=cursor, limit=limit)
+        place = logs.ListPlace(cursor, limit, around, context)
+        return await logs.search(self.installation, only, None, run_id, place)
 
     @operation(
         "GET", "/api/tasks/{task_id}/logs", summary="List the log lines of the newest run of a task", **LOGS
@@ -89,7 +142,7 @@ class LogOperations(Operations):
         run = await newest_run(self.installation.store, task.id)
         if run is None:
             return Listed([], None)
-        return await logs.search(self.installation, only, None, str(run.id), cursor=cursor, limit=limit)
+        return await logs.search(self.installation, only, None, str(run.id), logs.ListPlace(cursor, limit))
 
     async def tail_logs(
         self,
@@ -101,11 +154,12 @@ class LogOperations(Operations):
     ) -> AsyncGenerator[LogView]:
         """Yield log lines as they are written, each once; with `after`, those since that id first."""
         from smartspider.services import logs
+        from smartspider.services.live.log_tail import tail_logs
 
         since = None if after is None else parse_id(after, "log line")
         wanted = await logs.parse_filter(self.installation, only, task_id, run_id)
         holder = self.principal.name
-        stream = logs.tail(self.installation, self.services.hub, wanted, holder, after=since)
+        stream = tail_logs(self.installation, self.services.hub, wanted, holder, after=since)
         async with aclosing(stream) as lines:
             async for line in lines:
                 if line is not None:

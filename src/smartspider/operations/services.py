@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from smartspider.services.access.secrets import Passwords
     from smartspider.services.fair_limit import FairLimit
     from smartspider.services.live.hub import LiveHub
+    from smartspider.services.live.shared import SharedReaders
     from smartspider.services.readiness import Readiness
     from smartspider.services.results.exports import Exports
     from smartspider.wiring.preview.previews import Previews
@@ -46,6 +47,13 @@ class Services:
         from smartspider.services.live.hub import LiveHub
 
         return LiveHub(self.installation.events, self.installation.logs)
+
+    @cached_property
+    def live_readers(self) -> SharedReaders:
+        """The readers that the watches of live sockets share."""
+        from smartspider.services.live.shared import SharedReaders
+
+        return SharedReaders()
 
     @cached_property
     def exports(self) -> Exports:

@@ -50,20 +50,39 @@ class ScheduleArguments(TypedDict, total=False):
     ]
 
 
-class LogArguments(TypedDict, total=False):
+Levels = Annotated[
+    str | Sequence[str] | None,
+    Param(
+        about=f"Minimum level: {', '.join(LEVELS)}. Given more than once: exactly these levels.",
+        wire=list[str],
+        rules={"max_length": len(LEVELS)},
+        items={"max_length": 20},
+        examples=("warning",),
+        default=(),
+    ),
+]
+
+
+class LogConditions(TypedDict, total=False):
+    """Conditions on log lines besides their time; all that are given must match."""
+
+    level: Levels
+    host: Annotated[str | None, query("Lines about this host.", max_length=200)]
+    url: Annotated[str | None, query("Lines about this URL, as they show it.", max_length=2000)]
+    error: Annotated[str | None, query("Lines with this error type, such as `timeout`.", max_length=200)]
+    worker: Annotated[str | None, query("Lines of this worker or process.", max_length=200)]
+    text: Annotated[str | None, query("All of these words in the text or the URL.", max_length=500)]
+
+
+class LogArguments(LogConditions, total=False):
     """Filters for log lines; all that are given must match."""
 
-    level: Annotated[str | None, query(f"Minimum level: {', '.join(LEVELS)}.", max_length=20)]
     since: Annotated[
         str | None, query("Only lines since this time: ISO 8601, or Unix time in seconds.", max_length=40)
     ]
     until: Annotated[
         str | None, query("Only lines up to this time: ISO 8601, or Unix time in seconds.", max_length=40)
     ]
-    host: Annotated[str | None, query("Lines about this host.", max_length=200)]
-    error: Annotated[str | None, query("Lines with this error type, such as `timeout`.", max_length=200)]
-    worker: Annotated[str | None, query("Lines of this worker or process.", max_length=200)]
-    text: Annotated[str | None, query("All of these words in the text or the URL.", max_length=500)]
 
 
 class PageArguments(TypedDict, total=False):

@@ -30,6 +30,26 @@ class LogView(msgspec.Struct, frozen=True):
     fields: dict[str, Any]
 
 
+class LogPoint(msgspec.Struct, frozen=True):
+    """The number of lines of each level from a time on, until the next point."""
+
+    at: str
+    debug: int
+    info: int
+    warning: int
+    error: int
+
+
+class LogHistogram(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"}):
+    """The number of log lines over time. If `is_estimated`, the counts of frequent levels are estimates."""
+
+    start: str
+    end: str
+    step_s: float
+    is_estimated: bool
+    points: list[LogPoint]
+
+
 def log_view(stored: StoredLogLine) -> LogView:
     """Return the view of a stored line."""
     line = stored.line

@@ -15,6 +15,7 @@ from tests.unit.quick_passwords import quick_passwords
 
 from smartspider.api.app import create_app
 from smartspider.api.limits import ApiLimits
+from smartspider.api.websocket_limits import LimitedWebSocket
 from smartspider.installation.settings import Settings
 from smartspider.operations.operation import Operation
 from smartspider.operations.services import Services
@@ -85,7 +86,7 @@ async def serving(
         port=0,
         log_config=None,
         lifespan="on",
-        ws="websockets-sansio",
+        ws=LimitedWebSocket,
         proxy_headers=False,
     )
     config.load()

@@ -84,6 +84,10 @@ async def test_every_filter_holds(api: Caller, services: Services) -> None:
         "/api/logs?task_id=shop": ["page", "new timeout", "old"],
         f"/api/logs?run_id={old.id}": ["old"],
         "/api/logs?level=error": ["elsewhere"],
+        "/api/logs?level=error&level=info": ["elsewhere", "page", "old"],
+        "/api/logs?level=info&level=info": ["page", "old"],
+        "/api/logs?url=http://h.example/catalogue/7": ["page"],
+        "/api/logs?url=http://h.example/catalogue": [],
         "/api/logs?host=h.example": ["new timeout"],
         "/api/logs?error=timeout": ["new timeout"],
         "/api/logs?worker=worker%203": ["page"],
@@ -109,6 +113,10 @@ async def test_a_task_without_a_run_has_no_lines(api: Caller, services: Services
     ("path", "status"),
     [
         ("/api/logs?level=loud", 422),
+        ("/api/logs?level=info&level=loud", 422),
+        ("/api/logs?around=x", 404),
+        ("/api/logs?around=1", 404),
+        ("/api/logs?around=1&context=501", 422),
         ("/api/logs?since=yesterday", 422),
         ("/api/logs?until=nan", 422),
         ("/api/logs?until=1e999", 422),
@@ -135,6 +143,40 @@ async def test_what_makes_no_sense_is_a_problem(api: Caller, path: str, status: 
 async def test_no_text_breaks_the_search(api: Caller, services: Services, text: str) -> None:
     await services.installation.logs.add([line(services, "plain")])
     assert (await api("GET", "/api/logs", params={"text": text})).status in (200, 422)
+
+
+async def test_the_lines_around_one_are_listed(api: Caller, services: Services) -> None:
+    run, other = await new_run(services), await new_run(services, "other")
+    lines = [line(services, str(number), run_id=run.id) for number in range(100)]
+    await services.installation.logs.add([*lines, line(services, "of another", run_id=other.id)])
+    path = f"/api/runs/{run.id}/logs?around=50&context=2"
+    page = (await api.get(path)).expect(200).json
+    assert [one["text"] for one in page["items"]] == ["51", "50", "49", "48", "47"]
+    assert await texts(api, f"/api/runs/{run.id}/logs?limit=2&cursor={page['next']}") == ["46", "45"]
+    assert await texts(api, "/api/logs?around=100&context=1") == ["of another", "99", "98"]
+    assert await texts(api, "/api/logs?around=1&context=1") == ["1", "0"]
+    assert await texts(api, "/api/logs?around=7&context=0") == ["6"]
+    assert await texts(api, "/api/logs?around=50&context=1&text=8") == ["49", "8"]
+    (await api.get(f"/api/runs/{other.id}/logs?around=50")).expect(404)
+
+
+async def test_lines_are_counted_over_time(api: Caller, services: Services) -> None:
+    run = await new_run(services)
+    now = services.installation.clock.now()
+    at = services.installation.clock.now() - 60
+    lines = [LogLine(at, LEVELS[level], "a.b", level, run_id=run.id) for level in ("info", "info", "error")]
+    await services.installation.logs.add([*lines, line(services, "other", "debug")])
+    path = f"/api/logs/histogram?from={at - 10}&to={at + 30}&points=4&run_id={run.id}"
+    found = (await api.get(path)).expect(200).json
+    assert (found["step_s"], found["is_estimated"]) == (10.0, False)
+    assert [point["info"] for point in found["points"]] == [0, 2, 0, 0]
+    assert found["points"][1] | {"at": ""} == {"at": "", "debug": 0, "info": 2, "warning": 0, "error": 1}
+    hour = (await api.get("/api/logs/histogram?level=debug&level=error")).expect(200).json
+    assert len(hour["points"]) == 60
+    assert sum(point["debug"] + point["error"] for point in hour["points"]) == 2
+    assert not any(point["info"] for point in hour["points"])
+    for wrong in ("points=0", "points=201", f"from={now}&to={now - 1}", "from=x", "level=loud", "since=1"):
+        (await api.get(f"/api/logs/histogram?{wrong}")).expect(422)
 
 
 async def test_a_tail_begins_now_and_goes_on(api: Caller, services: Services) -> None:

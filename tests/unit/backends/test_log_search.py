@@ -10,6 +10,7 @@ import pytest
 from smartspider.core.logs import LEVELS, LogLine
 from smartspider.store import metrics
 from smartspider.store.database import rows
+from smartspider.store.logs import histogram
 from smartspider.store.logs import store as logs
 from smartspider.store.logs.store import LogStore, SearchLimits
 from smartspider.store.logs.terms import LogFilter, filter_terms, match_expression, words
@@ -59,6 +60,25 @@ async def test_lines_are_found_by_their_numbers_and_marks(
         assert steps[1].startswith("SEARCH log USING INTEGER PRIMARY KEY")
     else:
         assert steps == ["SEARCH log USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]
+
+
+@pytest.mark.parametrize("only", [*FILTERS, LogFilter(levels=(10, 40)), LogFilter(url="http://a/", text="x")])
+async def test_lines_are_counted_by_their_numbers_and_marks(backend: SqliteBackend, only: LogFilter) -> None:
+    sql, values = histogram.times_sql(only, 10)
+    marks = filter_terms(only)
+    bound = (0, 99, match_expression(marks)) if marks else (0, 99)
+    for step in await plan(backend, sql, (*bound, *values)):
+        assert step.startswith(("SEARCH log USING INTEGER PRIMARY KEY", "SCAN log_words VIRTUAL TABLE")), step
+    sql, values = histogram.sample_sql(only)
+    text = () if only.text is None else (match_expression(words(only.text)),)
+    steps = await plan(backend, sql, (10, 5, 6, 99, 1, *text, *values))
+    assert any(step.startswith("SEARCH log USING INTEGER PRIMARY KEY") for step in steps)
+    for step in steps:
+        if "block" in step or "pick" in step or step in ("SETUP", "RECURSIVE STEP", "LIST SUBQUERY 3"):
+            continue
+        blocks = ("LIST SUBQUERY",)
+        lines = ("SCAN CONSTANT ROW", "SEARCH log USING INTEGER PRIMARY KEY", "SCAN log_words VIRTUAL TABLE")
+        assert step.startswith((*blocks, *lines)), step
 
 
 @pytest.mark.parametrize("name", ["ends", "last", "line_from", "oldest", "of_run", "task_of"])

@@ -150,6 +150,7 @@ CALLS: dict[str, Call] = {
     "list_cleaning": lambda c, w: c.list_cleaning(run_id=w.run, field="price"),
     "export_results": lambda c, w: c.export_results(format="csv", run_id=w.run, where="price>=3"),
     "list_logs": lambda c, w: c.list_logs(run_id=w.run, level="warning", limit=1),
+    "count_logs": lambda c, w: c.count_logs(run_id=w.run, level=["warning"], points=2),
     "list_run_logs": lambda c, w: c.list_run_logs(w.run, text="slow"),
     "tail_logs": lambda c, _: c.tail_logs(after="0", level="warning"),
     "tail_run_logs": lambda c, w: c.tail_run_logs(w.run, after="0"),

@@ -24,7 +24,13 @@ from smartspider.client.remote import RemoteOperations
 from smartspider.operations.table import AllOperations
 from smartspider.views.runs import LiveEvent
 
-NAMES = {"with": "with_", "If-Match": "if_match", "Idempotency-Key": "idempotency_key"}
+NAMES = {
+    "with": "with_",
+    "If-Match": "if_match",
+    "from": "start",
+    "to": "end",
+    "Idempotency-Key": "idempotency_key",
+}
 """What is called otherwise in Python."""
 SAME = {"last-event-id"}
 """Headers that say what a parameter says."""
@@ -156,10 +162,12 @@ def operations(app: FastAPI) -> dict[str, Described]:
 
 @pytest.fixture(scope="module")
 def sockets(app: FastAPI) -> dict[str, APIWebSocketRoute]:
-    """WebSockets, but those that say what is said at the same address without one."""
+    """WebSockets, but those that say what is said at the same address without one, and the one that is
+    asked by messages.
+    """
     paths = app.openapi()["paths"]
     found = [route for route in app.routes if isinstance(route, APIWebSocketRoute)]
-    return {route.name: route for route in found if route.path not in paths}
+    return {route.name: route for route in found if route.path not in {*paths, "/api/live"}}
 
 
 def test_every_operation_is_a_method_and_every_method_an_operation(

@@ -124,9 +124,11 @@ def ending_when_invalid(
     false.
     """
     is_waiting = False
+    loop = asyncio.get_running_loop()
+    check_at = loop.time() + recheck_s
 
     async def received() -> Message:
-        nonlocal is_waiting
+        nonlocal is_waiting, check_at
         if not is_waiting:
             message = await receive()
             is_waiting = message["type"] != "http.request" or not message.get("more_body", False)
@@ -134,11 +136,13 @@ def ending_when_invalid(
         next_message = asyncio.ensure_future(receive())
         try:
             while True:
-                done, _ = await asyncio.wait({next_message}, timeout=recheck_s)
-                if done:
+                await asyncio.wait({next_message}, timeout=max(check_at - loop.time(), 0.0))
+                if loop.time() >= check_at:  # also while messages arrive all the time
+                    if not await is_valid():
+                        return await _end(send, is_websocket=kind == "websocket")
+                    check_at = loop.time() + recheck_s
+                if next_message.done():
                     return next_message.result()
-                if not await is_valid():
-                    return await _end(send, is_websocket=kind == "websocket")
         finally:
             next_message.cancel()
 

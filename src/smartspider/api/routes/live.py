@@ -10,6 +10,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Header, Path, Query, WebSocket
 from starlette.responses import Response
 
+from smartspider.api.routes.live_socket import LiveSocket
 from smartspider.api.routes.streaming import (
     NUMBER,
     After,
@@ -25,7 +26,9 @@ from smartspider.core.redaction.masking import mask_view
 from smartspider.operations.services import Services
 from smartspider.services import logs
 from smartspider.services.inputs import parse_id
+from smartspider.services.live.log_tail import tail_logs as tail_lines
 from smartspider.services.live.streams import follow_run, follow_task, stream_options
+from smartspider.services.live.topics import TOPICS, LiveContext
 from smartspider.services.tasks.confidentiality import sees_secrets_of
 from smartspider.services.tasks.tasks import find_task
 from smartspider.store.logs.terms import LogFilter
@@ -124,18 +127,28 @@ async def watch_task(
     await over_websocket(websocket, websocket_messages(stream))
 
 
+@router.websocket("/api/live")
+async def live(websocket: WebSocket, services: CurrentServices) -> None:
+    """Send updates of all that the client watches, over one connection."""
+    principal = await websocket_principal(websocket, *(topic.area for topic in TOPICS.values()))
+    services.hub.slots.check_room(principal.name)
+    context = LiveContext(services.installation, services.hub, services.live_readers, principal)
+    await LiveSocket(websocket, context).serve()
+
+
 def _filters(
     *,
-    level: str | None = None,
+    level: Annotated[list[str] | None, Query()] = None,
     since: str | None = None,
     until: str | None = None,
     host: str | None = None,
+    url: str | None = None,
     error: str | None = None,
     worker: str | None = None,
     text: str | None = None,
 ) -> LogArguments:
     return LogArguments(
-        level=level, since=since, until=until, host=host, error=error, worker=worker, text=text
+        level=level, since=since, until=until, host=host, url=url, error=error, worker=worker, text=text
     )
 
 
@@ -194,7 +207,7 @@ async def _lines(
 ) -> AsyncGenerator[str]:
     principal, task_id, run_id = source
     shows_all = await sees_secrets_of(principal, services.installation, task_id, run_id)
-    stream = logs.tail(services.installation, services.hub, wanted, principal.name, after=after)
+    stream = tail_lines(services.installation, services.hub, wanted, principal.name, after=after)
     async with aclosing(stream) as lines:
         async for line in lines:
             if line is not None:

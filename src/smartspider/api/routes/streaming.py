@@ -66,7 +66,7 @@ async def _send(websocket: WebSocket, texts: AsyncGenerator[str]) -> int | None:
     try:
         async with aclosing(texts):
             async for text in texts:
-                if not await _is_sent(websocket, text):
+                if not await is_sent(websocket, text):
                     return None
     except SmartSpiderError:
         return RESTARTING
@@ -76,7 +76,8 @@ async def _send(websocket: WebSocket, texts: AsyncGenerator[str]) -> int | None:
     return 1000
 
 
-async def _is_sent(websocket: WebSocket, text: str) -> bool:
+async def is_sent(websocket: WebSocket, text: str) -> bool:
+    """Send a text; return False if the client has disconnected."""
     try:
         await websocket.send_text(text)
     except (WebSocketDisconnect, RuntimeError, OSError):  # disconnected in the middle of a message

@@ -107,6 +107,10 @@ class Subscriber:
         self._is_woken = True
         self._news.set()
 
+    def nudge(self) -> None:
+        """Make the reader look for what is new elsewhere than in the store."""
+        self._news.set()
+
     def close(self) -> None:
         """End the stream of this reader."""
         self._is_closed = True
@@ -119,10 +123,10 @@ class Subscriber:
         self._is_woken = False
         return taken
 
-    async def wait(self) -> bool:
-        """Wait for something new; return False when it is time for a keepalive."""
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for something new; return False after `timeout_s`, or when it is time for a keepalive."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._keepalive_s):
+            async with asyncio.timeout(self._keepalive_s if timeout_s is None else timeout_s):
                 await self._news.wait()
         if self._is_closed:
             raise StoreUnavailable("the server is shutting down", hint="reconnect in a moment")
@@ -139,6 +143,8 @@ class LiveHub:
         self._of_run: dict[int, set[Subscriber]] = {}
         self._of_created: set[Subscriber] = set()
         self._of_logs: set[Subscriber] = set()
+        self._of_none: set[Subscriber] = set()
+        """Connections with a slot whose watches subscribe on their own."""
         self.slots = FairLimit("streams", limits.slots)
         self._is_closed = False
         self._polling: asyncio.Task[None] | None = None
@@ -148,9 +154,11 @@ class LiveHub:
 
     @contextmanager
     def subscribe_run(
-        self, run_id: int | None, holder: str, *, or_created: bool = False
+        self, run_id: int | None, holder: str | None = None, *, or_created: bool = False
     ) -> Iterator[Subscriber]:
-        """Subscribe a user to the events of a run; with `or_created` also to the creation of any run."""
+        """Subscribe to the events of a run; with `or_created` also to the creation of any run. It takes
+        a slot of the user `holder`, if given.
+        """
         subscriber = Subscriber(run_id, self._limits, or_created=or_created)
         groups = [self._of_run.setdefault(run_id, set())] if run_id is not None else []
         if or_created:
@@ -163,10 +171,17 @@ class LiveHub:
                     del self._of_run[run_id]
 
     @contextmanager
-    def subscribe_logs(self, holder: str) -> Iterator[Subscriber]:
-        """Subscribe a user to new log lines."""
+    def subscribe_logs(self, holder: str | None = None) -> Iterator[Subscriber]:
+        """Subscribe to new log lines, like `subscribe_run`."""
         subscriber = Subscriber(None, self._limits)
         with self._in(subscriber, holder, self._of_logs):
+            yield subscriber
+
+    @contextmanager
+    def connect(self, holder: str) -> Iterator[Subscriber]:
+        """Take a slot of a user for a connection; its subscriber is told only of the end of the server."""
+        subscriber = Subscriber(None, self._limits)
+        with self._in(subscriber, holder, self._of_none):
             yield subscriber
 
     def stop(self) -> None:
@@ -189,13 +204,13 @@ class LiveHub:
         return self._polling is not None and not self._polling.done()
 
     @contextmanager
-    def _in(self, subscriber: Subscriber, holder: str, *groups: set[Subscriber]) -> Iterator[None]:
-        with self.slots.acquire(holder):
+    def _in(self, subscriber: Subscriber, holder: str | None, *groups: set[Subscriber]) -> Iterator[None]:
+        with contextlib.nullcontext() if holder is None else self.slots.acquire(holder):
             if self._is_closed:
                 subscriber.close()
             for group in groups:
                 group.add(subscriber)
-            if not self.is_polling:
+            if self._has_subscribers() and not self.is_polling:
                 self._polling = asyncio.create_task(self._poll(), name="hub")
             try:
                 yield
@@ -206,7 +221,7 @@ class LiveHub:
     async def _poll(self) -> None:
         """Poll until no subscriber is left. Each reads the store first, so it misses nothing before that."""
         event_id = log_id = -1
-        while self.slots.in_use and not self._is_closed:
+        while self._has_subscribers() and not self._is_closed:
             try:
                 event_id = await self._poll_events(event_id)
                 log_id = await self._poll_logs(log_id)
@@ -250,5 +265,8 @@ class LiveHub:
                 subscriber.wake()
         return newest
 
+    def _has_subscribers(self) -> bool:
+        return bool(self._of_created or self._of_logs) or any(self._of_run.values())
+
     def _subscribers(self) -> set[Subscriber]:
-        return set().union(*self._of_run.values(), self._of_created, self._of_logs)
+        return set().union(*self._of_run.values(), self._of_created, self._of_logs, self._of_none)

@@ -8,25 +8,19 @@ from typing import Any
 
 import msgspec
 
-from smartspider.core.datetimes import format_time
 from smartspider.core.errors import NotFound
-from smartspider.core.redaction.masking import mask_view
 from smartspider.core.runs.run import FINISHED, Run, RunState
 from smartspider.installation.installation import Installation
-from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Subscriber, event_message
+from smartspider.services.live.event_reader import EventReader
+from smartspider.services.live.hub import KEEPALIVE, LiveHub, StreamMessage, Subscriber
 from smartspider.services.runs.lookup import newest_run
-from smartspider.views.runs import LiveEvent, StatusView
+from smartspider.views.runs import StatusView
 
-PIECE = 500
-"""Events read from the store at a time."""
 ENDED: frozenset[RunState] = FINISHED | {"stopped"}
 """States a run leaves only on request."""
 STATE = "run.state"
 STATUS = "run.status"
-RESET = "stream.reset"
 END = "stream.end"
-
-_encode = msgspec.json.Encoder().encode
 
 
 class StreamOptions(msgspec.Struct, frozen=True):
@@ -111,82 +105,44 @@ class _Stream:
     ) -> None:
         self._installation, self._run_id = installation, run_id
         self._subscriber, self._task_id = subscriber, task_id
-        self._number = 0
-        self._is_behind = True
+        self._reader = EventReader(installation, run_id, subscriber)
         self._may_have_ended = True
         self.next_run: Run | None = None
 
     async def messages(self, options: StreamOptions) -> AsyncGenerator[StreamMessage]:
         """Yield messages until the stream ends."""
-        async for message in self._begin(options):
+        for message in await self._begin(options):
             yield message
         while True:
             for message in (news := await self._next()):
                 self._may_have_ended |= message.name == STATE
                 yield message
-            if news or self._has_more():
+            if news or self._reader.has_more():
                 continue
             if self._may_have_ended and (end := await self._end(options)) is not None:
                 if self.next_run is None:
                     yield end
                 return
-            if self._has_more():
+            if self._reader.has_more():
                 continue
             if not await self._subscriber.wait():
                 self._may_have_ended = True  # a deleted run has no event that says so
                 yield KEEPALIVE
 
-    async def _begin(self, options: StreamOptions) -> AsyncGenerator[StreamMessage]:
-        """Find the position to continue from; send `stream.reset` if its events are no longer kept."""
-        feed, run_id = self._installation.events, self._run_id
-        if options.snapshot is not None:
-            self._number = await self._last_number()
-            view = await options.snapshot(run_id)
-            yield self._message(STATUS, view, self._number)
-        elif options.after > 0:
-            self._number = options.after
-            if not await feed.of_run(run_id, after=options.after - 1, limit=1):
-                self._number = await feed.first_number(run_id) - 1
-                yield self._message(RESET, {"first": self._number + 1})
-
-    async def _last_number(self) -> int:
-        """Find the number of the newest event by binary search."""
-        low, step = 0, 1024
-        while await self._installation.events.of_run(self._run_id, after=low + step - 1, limit=1):
-            low, step = low + step, step * 2
-        while step > 1:
-            step //= 2
-            if await self._installation.events.of_run(self._run_id, after=low + step - 1, limit=1):
-                low += step
-        return low
+    async def _begin(self, options: StreamOptions) -> list[StreamMessage]:
+        """Find the position to continue from; return what is sent first."""
+        if options.snapshot is None:
+            return await self._reader.start_after(options.after)
+        await self._reader.start_at_end()
+        view = await options.snapshot(self._run_id)
+        return [self._reader.message(STATUS, view, self._reader.number)]
 
     async def _next(self) -> list[StreamMessage]:
-        """Return the next messages: from the queue if it has no gap, else from the store."""
-        received = self._subscriber.take()
-        queued = [message for message in received.messages if (message.number or 0) > self._number]
-        if received.is_woken:
-            self._is_behind = self._may_have_ended = True
-        if not self._is_behind:
-            if not queued:
-                return []
-            if self._follows_on(queued):
-                self._number += len(queued)
-                return queued
-        events = await self._installation.events.of_run(self._run_id, after=self._number, limit=PIECE)
-        self._is_behind = len(events) == PIECE
-        if not events:
-            return []
-        messages = [event_message(event) for event in events]
-        if events[0].number > self._number + 1:
-            messages.insert(0, self._message(RESET, {"first": events[0].number}))
-        self._number = events[-1].number
+        """Return the next messages."""
+        messages = await self._reader.next()
+        self._may_have_ended |= self._reader.is_woken
+        self._reader.is_woken = False
         return messages
-
-    def _has_more(self) -> bool:
-        return self._is_behind
-
-    def _follows_on(self, queued: list[StreamMessage]) -> bool:
-        return all(message.number == self._number + place for place, message in enumerate(queued, 1))
 
     async def _end(self, options: StreamOptions) -> StreamMessage | None:
         """Return the end message if the run has ended and no event is unread, else None."""
@@ -194,17 +150,17 @@ class _Stream:
         try:
             run = await self._installation.store.get_run(self._run_id)
         except NotFound:
-            return self._message(END, {"state": "deleted", "reason": ""})
+            return self._reader.message(END, {"state": "deleted", "reason": ""})
         if run.state not in ENDED:
             return None
-        if await self._installation.events.of_run(self._run_id, after=self._number, limit=1):
-            self._is_behind = self._may_have_ended = True
+        if await self._reader.look_for_more():
+            self._may_have_ended = True
             return None
         if self._task_id is not None:
             self.next_run = await self._run_after()
         if self.next_run is None and options.is_endless:
             return None
-        return self._message(END, {"state": run.state, "reason": run.reason})
+        return self._reader.message(END, {"state": run.state, "reason": run.reason})
 
     async def _run_after(self) -> Run | None:
         """Return the next run of the task, if any."""
@@ -218,8 +174,3 @@ class _Stream:
             if len(found) < 100:
                 return newer
             before = found[-1].id
-
-    def _message(self, name: str, data: Any, number: int | None = None) -> StreamMessage:
-        at = format_time(self._installation.clock.now())
-        view = LiveEvent(number, str(self._run_id), at, name, msgspec.Raw(_encode(mask_view(data))))
-        return StreamMessage(number, self._run_id, name, _encode(view).decode())

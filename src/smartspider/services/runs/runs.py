@@ -22,10 +22,20 @@ from smartspider.store.diagnostics.progress import resting
 from smartspider.store.runs.listing import PageFilter
 from smartspider.views.listed import Listed
 from smartspider.views.problem import Wrong
-from smartspider.views.runs import Begun, FailureView, MetricsView, PageView, ReceiptView, RunView, StatusView
+from smartspider.views.runs import (
+    Begun,
+    FailureView,
+    MetricsView,
+    PageView,
+    ReceiptView,
+    RunView,
+    StatusView,
+)
 
 HOSTS_SHOWN = 20
 LIVE = frozenset({"queued", "running", "stopping"})
+NOT_OVER: tuple[RunState, ...] = ("queued", "running", "paused", "stopping")
+MAX_LIVE = 100
 
 BLOCKER_TIMEOUT_S = 2.0
 """Starting a run does not wait longer for a server that is unavailable."""
@@ -54,6 +64,12 @@ async def run_lines(installation: Installation, found: Sequence[Run]) -> list[Ru
     moving = await installation.diagnostics.progress_of([run.id for run in found if run.state in LIVE])
     now = installation.clock.now()
     return [views.run_view(moving.get(run.id) or resting(run, now)) for run in found]
+
+
+async def list_live_runs(installation: Installation) -> Listed[RunView]:
+    """List runs that are queued, running, paused or stopping, newest first, up to `MAX_LIVE`."""
+    found = await installation.store.list_runs(states=NOT_OVER, limit=MAX_LIVE)
+    return Listed(await run_lines(installation, found), None)
 
 
 async def list_failures(

@@ -35,6 +35,28 @@ SELECT log.id, log.at, log.level, log.event, log.text, log.worker, log.task_id, 
        log.error, log.fields
 FROM log WHERE log.id > ? AND log.id < ?
 
+-- times: time and level of lines of an interval; conditions may be appended
+SELECT log.at, log.level FROM log WHERE log.id > ? AND log.id < ?
+
+-- times_by_terms: time and level of lines of an interval with index terms; conditions may be appended
+SELECT log.at, log.level FROM log_words CROSS JOIN log ON log.id = log_words.rowid
+WHERE log_words.rowid > ? AND log_words.rowid < ? AND log_words MATCH ?
+
+-- sample: time and level of lines in blocks of numbers; conditions may be appended
+WITH RECURSIVE pick (place, next) AS (
+    SELECT CAST(0 AS bigint), CAST(1 AS bigint) UNION ALL
+    SELECT next, next + CASE WHEN (next + 1) % CAST(? AS bigint) = CAST(? AS bigint) THEN CAST(? AS bigint) ELSE 1 END
+    FROM pick WHERE next < CAST(? AS bigint)
+)
+SELECT log.at, log.level FROM log WHERE log.id IN (SELECT place + CAST(? AS bigint) FROM pick)
+
+-- sample_by_terms: time and level of lines with index terms in blocks of numbers; conditions may be appended
+WITH RECURSIVE block (id) AS (
+    SELECT CAST(? AS bigint) UNION ALL SELECT id + CAST(? AS bigint) FROM block WHERE id + CAST(? AS bigint) < CAST(? AS bigint)
+)
+SELECT log.at, log.level FROM block CROSS JOIN log_words CROSS JOIN log ON log.id = log_words.rowid
+WHERE log_words.rowid >= block.id AND log_words.rowid < block.id + CAST(? AS bigint) AND log_words MATCH ?
+
 -- oldest: the oldest lines and their sizes
 SELECT id, octet_length(text), octet_length(fields), octet_length(url) FROM log ORDER BY id LIMIT ?
 

@@ -5,19 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from smartspider.core.errors import NotFound
 from smartspider.core.logs import LogLine, StoredLogLine
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row, rows
-from smartspider.store.logs.terms import LogFilter, filter_terms, line_terms, match_expression, term, words
+from smartspider.store.logs.histogram import CountLimits, LogCounts, TimeSpan, count_lines
+from smartspider.store.logs.intervals import DISORDER_S, Interval, find_interval
+from smartspider.store.logs.terms import (
+    LogFilter,
+    filter_conditions,
+    filter_terms,
+    line_terms,
+    match_expression,
+    term,
+    words,
+)
 
 SQL = statements.load("logs.sql", __package__)
 
-DISORDER_S = 300.0
-"""Longest delay between a line and its write. A line that waited longer gets a later time."""
 DELETE_BATCH = 500
 KEPT_SHARE = 0.9
 """Share of the budget that is storable when the oldest lines are deleted."""
@@ -68,6 +77,7 @@ class LogStore:
     6. Lines of a deleted run are deleted, also those that arrive later.
     7. A line of a run belongs to the task of that run. Times are storable, except for lines that waited for
        minutes: these get a later time.
+    8. Lines are counted by time and level at a bounded cost. Counts are exact, or marked as estimates.
     """
 
     def __init__(self, database: Database, limits: SearchLimits = SearchLimits()) -> None:
@@ -89,6 +99,23 @@ class LogStore:
         """
         scan = self._limits.scan_length(only)
         return await self._db.read(lambda connection: _after(connection, only, after, limit, scan))
+
+    async def count(self, only: LogFilter, span: TimeSpan, limits: CountLimits = CountLimits()) -> LogCounts:
+        """Count the lines of a time by point and level."""
+        return await self._db.read(lambda connection: count_lines(connection, only, span, limits))
+
+    async def get(self, number: int) -> StoredLogLine:
+        """Return a line; raise `NotFound`."""
+        found = await self._db.read(
+            lambda connection: _found(
+                connection, LogFilter(), Interval(number - 1, number + 1), "ASC LIMIT 1"
+            )
+        )
+        if not found:
+            raise NotFound(
+                f"there is no log line {number}", hint="it may have been deleted; list the log lines"
+            )
+        return found[0]
 
     async def last_id(self) -> int:
         """Return the number of the newest line; 0 before the first."""
@@ -167,7 +194,7 @@ def _storable(line: LogLine, now: float, task_id: int | None) -> LogLine:
         task_id=task_id,
         run_id=line.run_id,
         host=line.host and _text(line.host, MAX_NAME),
-        url=line.url and _text(line.url, MAX_URL),
+        url=line.url and storable_url(line.url),
         error=line.error and _text(line.error, MAX_NAME),
     )
 
@@ -176,6 +203,11 @@ def _text(text: str, length: int) -> str:
     cut = text if len(text) <= length else f"{text[: length - 1]}…"
     storable = cut.replace("\0", "\ufffd")  # not every database stores it
     return storable if storable.isascii() else storable.encode("utf-8", "replace").decode()
+
+
+def storable_url(url: str) -> str:
+    """Return a URL as lines have it."""
+    return _text(url, MAX_URL)
 
 
 def _fields(fields: dict[str, Any]) -> str:
@@ -193,33 +225,26 @@ def _bytes(text: int, fields: int, url: int) -> int:
     return OVERHEAD + 2 * text + fields + 2 * url
 
 
-class _Interval(NamedTuple):
-    """Numbers of lines, ends excluded."""
-
-    above: int
-    below: int
-
-
 def _before(connection: Connection, only: LogFilter, before: int | None, limit: int, scan: int) -> LogPage:
-    whole = _interval(connection, only)
+    whole = find_interval(connection, only)
     if whole is None or _matches_nothing(only):
         return LogPage([], None)
     below = whole.below if before is None else min(before, whole.below)
     above = max(whole.above, below - 1 - scan)
-    found = _found(connection, only, _Interval(above, below), f"DESC LIMIT {limit + 1:d}")
+    found = _found(connection, only, Interval(above, below), f"DESC LIMIT {limit + 1:d}")
     if len(found) > limit:
         return LogPage(found[:limit], found[limit - 1].id)
     return LogPage(found, above + 1 if above > whole.above else None)
 
 
 def _after(connection: Connection, only: LogFilter, after: int, limit: int, scan: int) -> LogPage:
-    whole = _interval(connection, only)
+    whole = find_interval(connection, only)
     last = _last(connection)
     if whole is None or _matches_nothing(only):
         return LogPage([], max(after, last))
     above = max(after, whole.above)
     below = min(whole.below, above + 1 + scan)
-    found = _found(connection, only, _Interval(above, below), f"ASC LIMIT {limit:d}")
+    found = _found(connection, only, Interval(above, below), f"ASC LIMIT {limit:d}")
     if len(found) == limit:
         return LogPage(found, found[-1].id)
     return LogPage(found, below - 1 if below < whole.below else max(after, last))
@@ -230,7 +255,7 @@ def _matches_nothing(only: LogFilter) -> bool:
     return only.text is not None and not words(only.text)
 
 
-def _found(connection: Connection, only: LogFilter, within: _Interval, order: str) -> list[StoredLogLine]:
+def _found(connection: Connection, only: LogFilter, within: Interval, order: str) -> list[StoredLogLine]:
     terms = filter_terms(only)
     sql, values = search_sql(only, order)
     bound = (*within, match_expression(terms)) if terms else within
@@ -239,54 +264,8 @@ def _found(connection: Connection, only: LogFilter, within: _Interval, order: st
 
 def search_sql(only: LogFilter, order: str) -> tuple[str, tuple[Any, ...]]:
     """Return the statement for a filter, and the values of its conditions."""
-    has_terms = bool(filter_terms(only))
-    given: list[tuple[str, Any]] = [
-        (f"log.{name} = ?", getattr(only, name))
-        for name in ("task_id", "run_id", "host", "error", "worker")
-        if getattr(only, name) is not None
-    ]
-    given += [
-        (f"log.{condition}", value)
-        for condition, value in (
-            ("level >= ?", only.level),
-            ("at >= ?", only.since),
-            ("at <= ?", only.until),
-        )
-        if value is not None
-    ]
-    conditions = "".join(f" AND {condition}" for condition, _ in given)
-    return (
-        f"{SQL.by_terms if has_terms else SQL.all}{conditions} ORDER BY 1 {order}",
-        tuple(value for _, value in given),
-    )
-
-
-def _interval(connection: Connection, only: LogFilter) -> _Interval | None:
-    """Return the numbers that lines of the requested time can have."""
-    first, last = row(connection, SQL.ends) or (None, None)
-    if first is None or last is None:
-        return None
-    above, below = first - 1, last + 1
-    if only.since is not None:
-        above = _first_from(connection, only.since - DISORDER_S, first, last) - 1
-    if only.until is not None:
-        below = _first_from(connection, only.until + DISORDER_S, first, last)
-    return _Interval(above, below)
-
-
-def _first_from(connection: Connection, moment: float, first: int, last: int) -> int:
-    """Return about the first line from a moment on. Binary search, since lines are
-    almost in order of time.
-    """
-    low, high = first, last + 1
-    while low < high:
-        middle = (low + high) // 2
-        found = row(connection, SQL.line_from, (middle,))
-        if found is None or found[1] >= moment:
-            high = middle
-        else:
-            low = found[0] + 1
-    return low
+    conditions, values = filter_conditions(only)
+    return f"{SQL.by_terms if filter_terms(only) else SQL.all}{conditions} ORDER BY 1 {order}", values
 
 
 def _line(found: tuple[Any, ...]) -> StoredLogLine:

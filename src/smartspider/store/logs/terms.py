@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -30,14 +31,16 @@ _WORD = re.compile(
 
 
 class LogFilter(msgspec.Struct, frozen=True):
-    """Conditions that all must hold. `level` is the lowest."""
+    """Conditions that all must hold. `level` is the lowest; with `levels`, only these."""
 
     task_id: int | None = None
     run_id: int | None = None
     level: int | None = None
+    levels: tuple[int, ...] = ()
     since: float | None = None
     until: float | None = None
     host: str | None = None
+    url: str | None = None
     error: str | None = None
     worker: str | None = None
     text: str | None = None
@@ -71,26 +74,52 @@ def line_terms(line: LogLine) -> str:
         terms.append(term("e", line.error))
     if line.worker:
         terms.append(term("w", line.worker))
-    terms += words(f"{line.text} {line.url or ''}")[:MAX_WORDS]
+    terms += words(line.url or "")[:MAX_WORDS]
+    terms += words(line.text)[:MAX_WORDS]
     return " ".join(terms)
 
 
 def filter_terms(only: LogFilter) -> list[str]:
     """Return the terms that a matching line has. A line with all of them may still not match."""
     terms = []
-    if only.run_id is not None and only.level is not None and only.level >= LEVELS["warning"]:
-        terms.append(term(f"r{only.run_id}l", _indexed_level(only.level)))
+    level = min(only.levels, default=only.level)
+    if only.run_id is not None and level is not None and level >= LEVELS["warning"]:
+        terms.append(term(f"r{only.run_id}l", _indexed_level(level)))
     else:
         if only.run_id is not None:
             terms.append(term("r", only.run_id))
-        if only.level is not None and only.level > LEVELS["debug"]:
-            terms.append(term("l", _indexed_level(only.level)))
+        if level is not None and level > LEVELS["debug"]:
+            terms.append(term("l", _indexed_level(level)))
     if only.task_id is not None:
         terms.append(term("t", only.task_id))
     for kind, value in (("h", only.host), ("e", only.error), ("w", only.worker)):
         if value:
             terms.append(term(kind, value))
+    terms += words(only.url or "")[:MAX_QUERY_WORDS]
     return terms + words(only.text or "")[:MAX_QUERY_WORDS]
+
+
+def filter_conditions(only: LogFilter) -> tuple[str, tuple[Any, ...]]:
+    """Return what follows `WHERE ... ` in a statement for a filter, and its values."""
+    given: list[tuple[str, Any]] = [
+        (f"log.{name} = ?", getattr(only, name))
+        for name in ("task_id", "run_id", "host", "url", "error", "worker")
+        if getattr(only, name) is not None
+    ]
+    given += [
+        (f"log.{condition}", value)
+        for condition, value in (
+            ("level >= ?", only.level),
+            ("at >= ?", only.since),
+            ("at <= ?", only.until),
+        )
+        if value is not None
+    ]
+    conditions = [condition for condition, _ in given]
+    if only.levels:
+        conditions.append(f"log.level IN ({', '.join('?' * len(only.levels))})")
+    text = "".join(f" AND {condition}" for condition in conditions)
+    return text, (*(value for _, value in given), *only.levels)
 
 
 def _indexed_level(level: int) -> int:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from smartspider.core.errors import NotFound
 from smartspider.core.logs import LEVELS, LogLine
+from smartspider.store.logs.histogram import CountLimits, LogCounts, TimeSpan
 from smartspider.store.logs.terms import LogFilter
 from smartspider_testing.contracts.actions import begin
 from smartspider_testing.contracts.backend import Backend, BackendContract
@@ -127,6 +129,7 @@ class LogStoreContract(BackendContract):
                     run_id=(runs[0].id, runs[1].id, None)[number % 3],
                     task_id=(runs[0].task_id, runs[1].task_id, None)[number % 3],
                     host=("a-b.example", "a.b.example")[number // 2 % 2],
+                    url=(None, "http://a.example/p?x=1", "http://a.example/p?x=12")[number // 4 % 3],
                     error=(None, "http 503", "timeout")[number % 3],
                     worker=f"worker {number % 2}",
                 )
@@ -144,6 +147,12 @@ class LogStoreContract(BackendContract):
             LogFilter(level=ERROR),
             LogFilter(level=ERROR, run_id=runs[1].id),
             LogFilter(level=INFO, run_id=runs[1].id),
+            LogFilter(levels=(INFO, ERROR)),
+            LogFilter(levels=(DEBUG,)),
+            LogFilter(levels=(WARNING, WARNING), run_id=runs[1].id),
+            LogFilter(url="http://a.example/p?x=1"),
+            LogFilter(url="http://a.example/p?x=12", levels=(WARNING, DEBUG), worker="worker 0"),
+            LogFilter(url="http://a.example/p"),
             LogFilter(host="a.b.example"),
             LogFilter(host="b.example"),
             LogFilter(error="timeout", worker="worker 1"),
@@ -189,6 +198,69 @@ class LogStoreContract(BackendContract):
         text = "timeout: connecting to Straße 银行 took 30 s"
         await backend.logs.add([line(backend, text, url=url, run_id=run.id), line(backend, "refused")])
         assert await found(backend, LogFilter(text=asked)) == ([text] if finds else [])
+
+    async def test_a_line_is_found_by_its_number(self, backend: Backend) -> None:
+        """Log store 1: also one with a long text, by its URL."""
+        url = "http://shop.example/p?q=1"
+        long = line(backend, " ".join(f"word{number}" for number in range(600)), url=url)
+        await backend.logs.add([line(backend, "first"), long, line(backend, "third")])
+        assert (await backend.logs.get(2)).line.url == url
+        assert len(await found(backend, LogFilter(url=url))) == 1
+        await backend.logs.trim(0)
+        for number in (2, 99, 0, 10**18 - 1):
+            with pytest.raises(NotFound):
+                await backend.logs.get(number)
+
+    async def test_lines_are_counted_by_time_and_level(self, backend: Backend) -> None:
+        """Log store 8: with the filters of a search."""
+        run = await begin(backend, "one")
+        start = backend.clock.now()
+        for number in range(24):
+            level = (INFO, INFO, WARNING, ERROR)[number % 4]
+            of = run.id if number % 3 else None
+            host = f"h{number % 2}"
+            await backend.logs.add([line(backend, f"text {number % 5}", level=level, run_id=of, host=host)])
+            await backend.clock.advance(1.0)
+        whole = await backend.logs.count(ALL, TimeSpan(start, start + 24.0, 6))
+        assert whole == LogCounts([{INFO: 2, WARNING: 1, ERROR: 1}] * 6)
+        for only in (
+            LogFilter(run_id=run.id),
+            LogFilter(level=WARNING),
+            LogFilter(levels=(INFO, ERROR)),
+            LogFilter(levels=(WARNING,), run_id=run.id),
+            LogFilter(host="h1", run_id=run.id),
+            LogFilter(text="text 3"),
+        ):
+            texts = await found(backend, only, limit=100)
+            counted = await backend.logs.count(only, TimeSpan(start, start + 24.0, 200))
+            assert not counted.is_estimated
+            assert sum(sum(point.values()) for point in counted.points) == len(texts) > 0, only
+        part = await backend.logs.count(ALL, TimeSpan(start + 4.5, start + 8.5, 1))
+        assert sum(part.points[0].values()) == 4
+        for nothing in (LogFilter(text="!!"), LogFilter(host="h9"), LogFilter(run_id=99)):
+            assert not any((await backend.logs.count(nothing, TimeSpan(start, start + 24.0, 3))).points)
+        assert not any((await backend.logs.count(ALL, TimeSpan(0.0, 10.0, 3))).points)
+
+    async def test_many_lines_are_counted_by_a_sample(self, backend: Backend) -> None:
+        """Log store 8: but not the levels that are rare."""
+        start = backend.clock.now()
+        lines = [
+            line(backend, f"even {number % 2}", level=ERROR if number % 300 == 7 else INFO, host="h")
+            for number in range(3_000)
+        ]
+        await backend.logs.add(lines)
+        span = TimeSpan(start - 1.0, start + 1.0, 2)
+        limits = CountLimits(exact=100, rare=20, blocks=(60, 5), text_blocks=(60, 5))
+        counted = await backend.logs.count(ALL, span, limits)
+        assert counted.is_estimated
+        assert counted.points[0] == {}
+        assert counted.points[1][ERROR] == 10
+        assert 2_700 < counted.points[1][INFO] < 3_300
+        exact = await backend.logs.count(LogFilter(level=WARNING), span, limits)
+        assert exact == LogCounts([{}, {ERROR: 10}])
+        by_text = await backend.logs.count(LogFilter(text="even 1", host="h"), span, limits)
+        assert by_text.is_estimated
+        assert 1_000 < by_text.points[1][INFO] < 2_000
 
     async def test_moments_stay_in_order_within_minutes(self, backend: Backend) -> None:
         """Log store 7: what waited or came from a wrong clock is found by when it was written."""
@@ -281,6 +353,7 @@ def _holds(one: LogLine, only: LogFilter) -> bool:
             (only.run_id, one.run_id),
             (only.task_id, one.task_id),
             (only.host, one.host),
+            (only.url, one.url),
             (only.error, one.error),
             (only.worker, one.worker),
         )
@@ -288,6 +361,7 @@ def _holds(one: LogLine, only: LogFilter) -> bool:
     return (
         same
         and (only.level is None or one.level >= only.level)
+        and (not only.levels or one.level in only.levels)
         and (only.since is None or one.at >= only.since)
         and (only.until is None or one.at <= only.until)
     )

@@ -26,6 +26,16 @@ SELECT log.id, log.at, log.level, log.event, log.text, log.worker, log.task_id, 
        log.error, log.fields
 FROM log WHERE log.id > ? AND log.id < ? AND log.words @> string_to_array(?, ' ')
 
+-- times_by_terms: time and level of lines of an interval with index terms; conditions may be appended
+SELECT log.at, log.level FROM log WHERE log.id > ? AND log.id < ? AND log.words @> string_to_array(?, ' ')
+
+-- sample_by_terms: time and level of lines with index terms in blocks of numbers; conditions may be appended
+WITH RECURSIVE block (id) AS (
+    SELECT CAST(? AS bigint) UNION ALL SELECT id + CAST(? AS bigint) FROM block WHERE id + CAST(? AS bigint) < CAST(? AS bigint)
+)
+SELECT log.at, log.level FROM block CROSS JOIN log
+WHERE log.id >= block.id AND log.id < block.id + CAST(? AS bigint) AND log.words @> string_to_array(?, ' ')
+
 -- of_run: lines of a run and their sizes
 SELECT id, octet_length(text), octet_length(fields), octet_length(url)
 FROM log WHERE words @> string_to_array(?, ' ') AND run_id = ? LIMIT ?
