@@ -41,3 +41,14 @@ def test_nothing_that_grows_is_scanned(connection: apsw.Connection, name: str) -
             assert step.split()[1] in SMALL or step.startswith(NAMED) or step == "SCAN CONSTANT ROW", step
         if "TEMP B-TREE" in step:
             assert name in BOUNDED, step
+
+
+@pytest.mark.parametrize("name", ["by_host", "causes", "empty_pages"])
+def test_problems_are_counted_in_an_index(connection: apsw.Connection, name: str) -> None:
+    """The requests themselves are read only where the list of a page matters."""
+    sql = SQL[name]
+    count = max(int(digit) for digit in "1234" if f"?{digit}" in sql)
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * count).fetchall()
+    used = [str(line[-1]) for line in plan if "url_cause" in str(line[-1])]
+    assert used
+    assert name == "empty_pages" or all("COVERING INDEX" in step for step in used)

@@ -19,6 +19,7 @@ from smartspider.cli.commands import app
 from smartspider.cli.runs import progress
 from smartspider.cli.server import roles
 from smartspider.core import events
+from smartspider.core.frontier import cause
 from smartspider.core.requests import refusal
 from smartspider.core.workers import host_assignment
 from smartspider.engine import context, worker
@@ -82,6 +83,13 @@ def _commands() -> Iterator[str]:
             yield from (f"{name} {inner}" for inner in command.list_commands(click.Context(command)))
         else:
             yield name
+
+
+def test_every_cause_of_a_failure_is_documented() -> None:
+    text = (DOCS / "cli.md").read_text()
+    section = text.partition("### Causes")[2].partition("\n## ")[0]
+    causes = {*cause.CAUSES, *cause.REJECT_CAUSES} - set(refusal.REFUSAL_CODES) | {"other"}
+    assert set(re.findall(r"`([a-z_]+)`", section)) >= causes
 
 
 def test_every_reason_to_leave_a_url_out_is_documented() -> None:
