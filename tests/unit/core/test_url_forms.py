@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from urllib.parse import unquote_plus
 
 import ada_url
 import pytest
@@ -275,11 +276,12 @@ def test_canonical_is_idempotent(normal: str) -> None:
 
 
 @given(normals(), st.randoms(use_true_random=False))
-def test_the_order_of_the_query_never_matters(normal: str, chance: Random) -> None:
+def test_the_order_of_different_names_in_a_query_never_matters(normal: str, chance: Random) -> None:
     head, mark, query = normal.partition("?")
-    parts = query.split("&")
+    parts = list({unquote_plus(part.partition("=")[0]): part for part in query.split("&")}.values())
+    once = canonical_url(head + mark + "&".join(parts))
     chance.shuffle(parts)
-    assert canonical_url(head + mark + "&".join(parts)) == canonical_url(normal)
+    assert canonical_url(head + mark + "&".join(parts)) == once
 
 
 @given(normals(), st.sampled_from([*sorted(TRACKING_PARAMS), "utm_x"]), WORDS)
