@@ -28,7 +28,6 @@ async def get_overview(installation: Installation) -> OverviewView:
     active = await run_lines(installation, found)
     nodes = await list_nodes(installation)
     return OverviewView(
-        at=format_time(installation.clock.now()),
         runs=await store.count_unfinished(),
         active=active,
         pages_per_s=round(sum((run.pages_per_s for run in active), 0.0), 3),

@@ -102,7 +102,6 @@ class DueSchedule(msgspec.Struct, frozen=True):
 class OverviewView(msgspec.Struct, frozen=True):
     """The state of an installation at a glance."""
 
-    at: str
     runs: dict[str, int]
     """The number of unfinished runs by state."""
     active: list[RunView]

@@ -25,6 +25,7 @@ from smartspider.services.live.hub import LiveHub, StreamMessage, Subscriber
 from smartspider.services.live.shared import SharedReaders
 from smartspider.services.live.shared_state import SharedState
 from smartspider.services.live.shared_tail import SharedTail, TailSource
+from smartspider.services.overview import get_overview
 from smartspider.services.runs.runs import get_status, list_live_runs
 from smartspider.services.tasks.confidentiality import sees_secrets, sees_secrets_of, shown_to
 from smartspider.views.arguments import LogArguments
@@ -33,6 +34,7 @@ from smartspider.views.listed import Listed
 from smartspider.views.nodes import NodeView
 from smartspider.views.params import MAX_LIMIT
 from smartspider.views.runs import RunView, StatusView
+from smartspider.views.server import OverviewView
 
 MAX_UPDATE_BYTES = 256 * 1024
 MAX_EVENTS = 200
@@ -40,6 +42,7 @@ MAX_EVENTS = 200
 MAX_LINES = 500
 REFRESH_S = 1.0
 """Interval at which a state without events is read."""
+OVERVIEW_EVERY_S = 2.0
 REST_S = 5.0
 """Interval at which the status of a run that is over is read."""
 
@@ -154,8 +157,15 @@ async def _run_updates(
 class _State:
     """A view that is sent when it has changed; its digest is the position."""
 
-    def __init__(self, context: LiveContext, key: Hashable, view: Callable[[], Awaitable[Any]]) -> None:
+    def __init__(
+        self,
+        context: LiveContext,
+        key: Hashable,
+        view: Callable[[], Awaitable[Any]],
+        every_s: float = REFRESH_S,
+    ) -> None:
         self._context, self._key, self._view = context, key, view
+        self._every_s = every_s
 
     async def updates(self, after: Position) -> AsyncGenerator[Update]:
         """Yield the view whenever it differs from the last one."""
@@ -173,7 +183,7 @@ class _State:
                     yield Update(digest, content)
 
     def _build(self) -> SharedState:
-        return SharedState(self._view, lambda: asyncio.sleep(REFRESH_S))
+        return SharedState(self._view, lambda: asyncio.sleep(self._every_s))
 
 
 class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -194,6 +204,23 @@ class RunsTopic:
             return await shown_to(context.principal, context.installation, {}, found)
 
         return _State(context, ("runs", _reader_of(context.principal), params), view).updates(after)
+
+
+class OverviewTopic:
+    """The installation at a glance, like `GET /api/overview`."""
+
+    area: ClassVar[Area] = "runs"
+    params: ClassVar[type[msgspec.Struct]] = NoParams
+
+    def updates(self, context: LiveContext, params: NoParams, after: Position) -> AsyncGenerator[Update]:
+        """Yield the overview when it has changed."""
+
+        async def view() -> OverviewView:
+            found = await get_overview(context.installation)
+            return await shown_to(context.principal, context.installation, {}, found)
+
+        key = ("overview", _reader_of(context.principal), params)
+        return _State(context, key, view, OVERVIEW_EVERY_S).updates(after)
 
 
 class NodesTopic:
@@ -299,6 +326,7 @@ async def _lines_after(tail: SharedTail, number: int) -> tuple[list[bytes], int]
 TOPICS: dict[str, Topic] = {
     "run": RunTopic(),
     "runs": RunsTopic(),
+    "overview": OverviewTopic(),
     "logs": LogsTopic(),
     "nodes": NodesTopic(),
     "hosts": HostsTopic(),
