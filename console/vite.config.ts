@@ -9,6 +9,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const VENDORS = [
   { name: "vue", test: /node_modules\/(@vue|vue|vue-router)\// },
   { name: "i18n", test: /node_modules\/(@intlify|vue-i18n)\// },
+  { name: "reka", test: /node_modules\/(reka-ui|@floating-ui|@internationalized|@vueuse|aria-hidden)\//, maxSize: 140_000 },
   { name: "query", test: /node_modules\/@tanstack\/(query|vue-query)/ },
 ];
 

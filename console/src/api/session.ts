@@ -77,6 +77,7 @@ export async function signIn(credentials: Credentials): Promise<void> {
 export async function signOut(everywhere = false): Promise<void> {
   await accessToken();
   await call("DELETE", everywhere ? `${SESSION}?everywhere=true` : SESSION);
+  state.me = null;
   signedOut();
   others?.postMessage("out");
 }

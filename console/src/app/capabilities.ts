@@ -11,7 +11,7 @@ export function isAvailable(feature: Feature, capabilities: readonly string[]): 
 /** The features of this server. */
 export const available = computed(() => features.filter((one) => isAvailable(one, session.about?.capabilities ?? [])));
 
-/** The menu entries for this caller, in order. */
+/** The entries of rail, user menu and palette for this caller, in order. */
 export const menu = computed(() =>
   available.value
     .flatMap((feature) => (feature.menu ? [{ ...feature.menu, label: `${feature.id}.${feature.menu.label}` }] : []))

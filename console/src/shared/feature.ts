@@ -19,6 +19,8 @@ export interface MenuEntry {
   icon: IconName;
   /** Smaller numbers stand first. */
   order: number;
+  /** The menu of the user instead of the rail. */
+  isOfUser?: boolean;
   /** The entry shows for callers that have this right. */
   scope?: Scope;
   /** Letter that opens it after `g`. */

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
-from tests.acceptance.console.conftest import Visit
-from tests.acceptance.console.visitor import grave_findings
+from playwright.sync_api import Page, Playwright, expect
+from tests.acceptance.console.conftest import FLAGS, Visit
+from tests.acceptance.console.visitor import grave_findings, sign_in
 from tests.acceptance.server import Server
+
+from smartspider_testing.servers.programs import chromium
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("console sign-in")]
 SCREENS = ("/", "/account", "/no/such/page")
@@ -56,18 +58,50 @@ def test_a_session_that_ends_elsewhere_asks_over_the_page(server: Server, visit:
     server.ask("DELETE", "/api/auth/session", Authorization=f"Bearer {elsewhere}").expect(204)
     page.get_by_role("link", name="Home").click()
     expect(page.get_by_text("The session has ended.")).to_be_visible()
-    page.get_by_label("Sign in with").select_option("token")
-    page.get_by_label("API token").last.fill(server.token)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, server.token)
     expect(page.get_by_text("The session has ended.")).to_be_hidden()
     expect(page.get_by_role("heading", name="Home")).to_be_visible()
 
 
+def test_another_caller_sees_nothing_of_the_one_before(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.sign_in("/account")
+    user = {"name": "eve", "role": "viewer", "password": "four random words here"}
+    server.ask("POST", "/api/users", user).expect(201)
+    page.get_by_role("button", name="Account: admin").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+    page.get_by_label("User name").fill("eve")
+    page.get_by_label("Password").last.fill("four random words here")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Account: eve")).to_be_visible()
+    expect(page.get_by_role("main").get_by_text("viewer")).to_be_visible()
+
+
+def test_text_is_copied_where_there_is_no_clipboard(playwright: Playwright, server: Server) -> None:
+    """On a host name without TLS, which is no secure context."""
+    flags = [*FLAGS, "--host-resolver-rules=MAP console.test 127.0.0.1"]
+    browser = playwright.chromium.launch(executable_path=chromium(), args=flags)
+    try:
+        page = browser.new_page()
+        page.goto(server.url.replace("127.0.0.1", "console.test"))
+        sign_in(page, server.token)
+        expect(page.get_by_role("navigation")).to_be_visible()
+        assert not page.evaluate("isSecureContext")
+        page.reload()
+        expect(page.get_by_role("navigation")).to_be_visible()
+        page.get_by_role("button", name="Copy as CLI").click()
+        expect(page.get_by_text("CLI copied")).to_be_visible()
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox").press("Control+v")
+        expect(page.get_by_role("combobox")).to_have_value("smartspider run start TASK")
+    finally:
+        browser.close()
+
+
 def test_a_wrong_token_is_said_in_words(visit: Visit) -> None:
     page = visit().open("/")
-    page.get_by_label("Sign in with").select_option("token")
-    page.get_by_label("API token").last.fill("sst_wrong")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "sst_wrong")
     alert = page.get_by_role("alert")
     expect(alert.get_by_text("Not signed in")).to_be_visible()
     expect(page.get_by_label("API token").last).to_have_value("")
@@ -117,9 +151,7 @@ def test_axe_finds_nothing_grave(visit: Visit, theme: str, locale: str) -> None:
     page = visitor.open("/")
     expect(page.locator("form")).to_be_visible()
     assert grave_findings(page) == []
-    page.locator("form select").first.select_option("token")
-    page.locator("input[type=password]").fill(visitor.server.token)
-    page.locator("button[type=submit]").click()
+    sign_in(page, visitor.server.token)
     expect(page.get_by_role("navigation")).to_be_visible()
     for path in SCREENS:
         page.goto(visitor.server.url + path)

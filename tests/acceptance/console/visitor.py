@@ -35,9 +35,7 @@ class Visitor:
     def sign_in(self, path: str = "/") -> Page:
         """Open a tab that is signed in by the token."""
         page = self.open(path)
-        page.get_by_label("Sign in with").select_option("token")
-        page.get_by_label("API token").last.fill(self.server.token)
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, self.server.token)
         expect(page.get_by_role("navigation")).to_be_visible()
         return page
 
@@ -48,6 +46,13 @@ class Visitor:
     def _see_message(self, message: ConsoleMessage) -> None:
         if any(mark in message.text for mark in ("Content Security Policy", "csp:", "[Vue")):
             self.broken.append(message.text)
+
+
+def sign_in(page: Page, token: str) -> None:
+    """Fill in the form, in any language."""
+    page.locator("form select").first.select_option("token")
+    page.locator("input[type=password]").fill(token)
+    page.locator("button[type=submit]").click()
 
 
 def grave_findings(page: Page) -> list[dict[str, Any]]:

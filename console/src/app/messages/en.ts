@@ -48,7 +48,7 @@ export default {
     token: "API token",
     name: "User name",
     way: "Sign in with",
-    link: "`smartspider up` prints a link that signs in once.",
+    link: "smartspider up prints a link that signs in once.",
     linkFailed: "This link has expired or was used before. Start the server again for a new one, or sign in below.",
     starting: "Connecting to the server",
   },

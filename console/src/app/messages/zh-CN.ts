@@ -48,7 +48,7 @@ export default {
     token: "API 令牌",
     name: "用户名",
     way: "登录方式",
-    link: "`smartspider up` 会打印一个一次性登录链接。",
+    link: "smartspider up 会打印一个一次性登录链接。",
     linkFailed: "此链接已过期或已被使用。重新启动服务器可获得新链接，也可在下面登录。",
     starting: "正在连接服务器",
   },

@@ -6,5 +6,5 @@ export default defineFeature({
   capability: "auth",
   messages,
   routes: [{ path: "/account", name: "account", component: () => import("./AccountPage.vue") }],
-  menu: { to: "account", label: "title", icon: "account", order: 900, key: "a" },
+  menu: { to: "account", label: "title", icon: "account", order: 900, isOfUser: true, key: "a" },
 });

@@ -16,6 +16,7 @@ export async function copyText(text: string): Promise<boolean> {
   const host = document.activeElement?.closest("[role=dialog]") ?? document.body;
   const focused = document.activeElement as HTMLElement | null;
   host.append(field);
+  field.focus({ preventScroll: true });
   field.select();
   try {
     return document.execCommand("copy");

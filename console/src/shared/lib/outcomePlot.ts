@@ -43,12 +43,14 @@ export async function drawOutcomes(
   const span = points.length ? points.at(-1)!.at - points[0]!.at : 0;
   const time = new Intl.DateTimeFormat(preferences.locale, { timeStyle: span < SHORT_MS ? "medium" : "short" });
   const accent = colour(element, "--accent");
+  // Bars stand on the middle of their interval: the first and the last need room.
+  const half = points.length > 1 ? (points[1]!.at - points[0]!.at) / 2000 : 30;
   const options: uPlot.Options = {
     width: element.clientWidth || 300,
     height,
     legend: { show: false },
     cursor: { y: false, drag: { x: true, y: false, setScale: false } },
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(most, 1)] } },
+    scales: { x: { range: (_plot, least, most) => [least - half, most + half] }, y: { range: (_plot, _least, most) => [0, Math.max(most, 1)] } },
     series: [{}, ...tops.map((outcome) => ({ paths: bars, fill: colour(element, `--series-${outcome}`), width: 0, points: { show: false } }))],
     axes: [
       { ...axis, size: 28, space: 80, values: (_plot, splits) => splits.map((at) => time.format(at * 1000)) },
