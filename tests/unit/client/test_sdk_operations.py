@@ -30,8 +30,11 @@ NAMES = {
     "from": "start",
     "to": "end",
     "Idempotency-Key": "idempotency_key",
+    "for": "opens",
 }
 """What is called otherwise in Python."""
+FOR_BROWSERS = "/api/auth/session"
+"""Below it a cookie answers, which programs do without."""
 SAME = {"last-event-id"}
 """Headers that say what a parameter says."""
 
@@ -64,7 +67,7 @@ def described(document: Any, operation: Any) -> Described:
             schema = {"properties": {"task": {}}, "required": ["task"]}
         schema = resolved(document, schema)
         for part in schema.get("oneOf", [schema]):
-            properties |= part["properties"]
+            properties |= {NAMES.get(name, name): one for name, one in part["properties"].items()}
         required |= set(schema.get("required", ())) if body.get("required") else set()
     answers = {
         text
@@ -150,11 +153,16 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 @pytest.fixture(scope="module")
 def operations(app: FastAPI) -> dict[str, Described]:
     document = app.openapi()
-    found = [described(document, one) for each in document["paths"].values() for one in each.values()]
+    found = [
+        described(document, one)
+        for path, each in document["paths"].items()
+        for one in each.values()
+        if not path.startswith(FOR_BROWSERS)
+    ]
     assert len({one.id for one in found}) == len(found)
     operations = {one.id: one for one in found}
     for route in app.routes:
-        if isinstance(route, APIRoute):  # some say a parameter only in words
+        if isinstance(route, APIRoute) and route.name in operations:  # some say a parameter only in words
             for name in asked_by(route.dependant):
                 operations[route.name].properties.setdefault(NAMES.get(name, name), {})
     return operations
