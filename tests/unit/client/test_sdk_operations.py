@@ -24,8 +24,10 @@ from smartspider.client.remote import RemoteOperations
 from smartspider.operations.table import AllOperations
 from smartspider.views.runs import LiveEvent
 
-NAMES = {"with": "with_", "If-Match": "if_match", "Idempotency-Key": "idempotency_key"}
+NAMES = {"with": "with_", "for": "opens", "If-Match": "if_match", "Idempotency-Key": "idempotency_key"}
 """What is called otherwise in Python."""
+OF_BROWSERS = {"start_browser_session", "renew_browser_session", "end_browser_session"}
+"""Operations for pages, which have cookies; programs have `create_session` and `end_session`."""
 SAME = {"last-event-id"}
 """Headers that say what a parameter says."""
 
@@ -58,7 +60,7 @@ def described(document: Any, operation: Any) -> Described:
             schema = {"properties": {"task": {}}, "required": ["task"]}
         schema = resolved(document, schema)
         for part in schema.get("oneOf", [schema]):
-            properties |= part["properties"]
+            properties |= {NAMES.get(name, name): one for name, one in part["properties"].items()}
         required |= set(schema.get("required", ())) if body.get("required") else set()
     answers = {
         text
@@ -146,9 +148,9 @@ def operations(app: FastAPI) -> dict[str, Described]:
     document = app.openapi()
     found = [described(document, one) for each in document["paths"].values() for one in each.values()]
     assert len({one.id for one in found}) == len(found)
-    operations = {one.id: one for one in found}
+    operations = {one.id: one for one in found if one.id not in OF_BROWSERS}
     for route in app.routes:
-        if isinstance(route, APIRoute):  # some say a parameter only in words
+        if isinstance(route, APIRoute) and route.name in operations:  # some say a parameter only in words
             for name in asked_by(route.dependant):
                 operations[route.name].properties.setdefault(NAMES.get(name, name), {})
     return operations
