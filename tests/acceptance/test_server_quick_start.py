@@ -17,6 +17,7 @@ pytestmark = pytest.mark.acceptance
 
 ROOT = Path(__file__).parents[2]
 TOKEN = re.compile(r"sst_[\w-]+")
+LINK = re.compile(r"ssl_[\w-]+")
 
 
 def greeting_shown() -> list[str]:
@@ -34,7 +35,8 @@ def test_make_serve_is_up_with_the_demo_shop() -> None:
 def test_the_first_start_says_where_everything_is_and_the_next_one_shows_no_token(workshop: Workshop) -> None:
     up = workshop.start("up", "--demo", "--demo-port", "0", "--port", "0", "--data", ".smartspider/server")
     until(lambda: up.has_ended() or "Ctrl-C" in up.err, "the greeting")
-    said = TOKEN.sub("sst_...", re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", up.err)).splitlines()
+    masked = LINK.sub("ssl_...", TOKEN.sub("sst_...", up.err))
+    said = re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", masked).splitlines()
     assert said == [re.sub(r"(?<=127\.0\.0\.1:)\d+", "#", line) for line in greeting_shown()]
     (token,) = TOKEN.findall(up.err)
     url = re.findall(r"http://127\.0\.0\.1:\d+", up.err)[0]
@@ -44,7 +46,8 @@ def test_the_first_start_says_where_everything_is_and_the_next_one_shows_no_toke
     up.signal(signal.SIGINT)
     assert up.wait().code == 0
     kept = [path.read_bytes() for path in (workshop.folder / ".smartspider").rglob("*") if path.is_file()]
-    assert not any(token.encode() in text for text in kept), "the token itself is kept nowhere"
+    secrets = (token, *LINK.findall(up.err))
+    assert not any(secret.encode() in text for text in kept for secret in secrets), "they are kept nowhere"
     again = workshop.start("up", "--port", "0", "--data", ".smartspider/server")
     until(lambda: again.has_ended() or "Ctrl-C" in again.err, "the greeting")
     assert not TOKEN.search(again.err)

@@ -18,8 +18,10 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-API_PATHS = ("/api", "/metrics", "/healthz", "/readyz")
-"""Paths that never show the console, with everything below them."""
+API_PATHS = frozenset({"api", "metrics", "healthz", "readyz"})
+"""Paths that never show the console, in any case of letters, with everything below them."""
+CROOKED = frozenset({"", ".", ".."})
+"""Parts of paths that programs read in different ways; such paths show nothing."""
 HASHED = "/assets/"
 """Files whose names change with their content."""
 INDEX = "/index.html"
@@ -86,9 +88,10 @@ def is_file_path(path: str) -> bool:
     return path.startswith(HASHED) or (path.count("/") == 1 and "." in path)
 
 
-def is_api_path(path: str) -> bool:
-    """Return True for paths that belong to the API, whether it has them or not."""
-    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in API_PATHS)
+def is_console_path(path: str) -> bool:
+    """Return True for paths that are well formed and not of the API, whether it has them or not."""
+    parts = path.lower().split("/")[1:]
+    return path == "/" or (parts[:1] != [] and parts[0] not in API_PATHS and CROOKED.isdisjoint(parts))
 
 
 def read_file(build: Traversable, path: str) -> ConsoleFile:
@@ -125,7 +128,7 @@ def install(app: FastAPI) -> None:
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        is_console = is_read and not is_api_path(scope["path"])
+        is_console = is_read and is_console_path(scope["path"])
         await (console if is_console else missing)(scope, receive, send)
 
     app.router.default = answer

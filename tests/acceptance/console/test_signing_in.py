@@ -13,7 +13,7 @@ from tests.acceptance.server import Server
 from smartspider_testing.servers.programs import chromium
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("console sign-in")]
-SCREENS = ("/", "/account", "/no/such/page")
+SCREENS = ("/", "/account", "/no/such/page", "/runs")
 
 
 def shell(page: Page) -> None:
@@ -56,11 +56,11 @@ def test_a_session_that_ends_elsewhere_asks_over_the_page(server: Server, visit:
     shell(page)
     elsewhere = visitor.context.request.post(f"{server.url}/api/auth/session/renew").json()["access_token"]
     server.ask("DELETE", "/api/auth/session", Authorization=f"Bearer {elsewhere}").expect(204)
-    page.get_by_role("link", name="Home").click()
+    page.get_by_role("link", name="Overview").click()
     expect(page.get_by_text("The session has ended.")).to_be_visible()
     sign_in(page, server.token)
     expect(page.get_by_text("The session has ended.")).to_be_hidden()
-    expect(page.get_by_role("heading", name="Home")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
 def test_another_caller_sees_nothing_of_the_one_before(server: Server, visit: Visit) -> None:
@@ -90,7 +90,7 @@ def test_text_is_copied_where_there_is_no_clipboard(playwright: Playwright, serv
         assert not page.evaluate("isSecureContext")
         page.reload()
         expect(page.get_by_role("navigation")).to_be_visible()
-        page.get_by_role("button", name="Copy as CLI").click()
+        page.get_by_role("button", name="Copy as CLI").first.click()
         expect(page.get_by_text("CLI copied")).to_be_visible()
         page.keyboard.press("Control+k")
         page.get_by_role("combobox").press("Control+v")
@@ -115,7 +115,7 @@ def test_the_shell_is_used_by_keyboard(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Account")).to_be_visible()
     page.keyboard.press("g")
     page.keyboard.press("o")
-    expect(page.get_by_role("heading", name="Home")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     page.keyboard.press("Escape")
@@ -130,14 +130,14 @@ def test_runs_are_rows_that_the_arrow_keys_walk(server: Server, visit: Visit) ->
         "selectors": {"items": "li.card", "fields": {"title": "a"}},
         "politeness": {"delay_s": 0},
     }
-    page = visit().sign_in()
+    page = visit().sign_in("/runs")
     expect(page.get_by_text("No run has been started yet.")).to_be_visible()
     server.create(task)
     for _ in range(2):
         server.until_state(server.begin("shop"), "completed")
     rows = page.get_by_role("grid").get_by_role("row")
     expect(rows).to_have_count(3)
-    expect(page.get_by_text("completed")).to_have_count(2)
+    expect(rows.get_by_text("completed")).to_have_count(2)
     rows.nth(1).focus()
     page.keyboard.press("ArrowDown")
     expect(rows.nth(2)).to_be_focused()

@@ -27,7 +27,17 @@ PAGES = (
     "/healthzz",
     "/a%2e%2e/b",
 )
-API = ("/api", "/api/", "/api/no/such", "/api/assets/x.js", "/metrics/x", "/healthz/x", "/readyz/x")
+API = (
+    "/api",
+    "/api/",
+    "/api/no/such",
+    "/api/assets/x.js",
+    "/metrics/x",
+    "/healthz/x",
+    "/readyz/x",
+    "/API/runs",
+    "//api",
+)
 ASSETS = sorted(f"/assets/{file.name}" for file in (BUILD / "assets").iterdir())
 
 
@@ -70,7 +80,7 @@ async def test_the_page_allows_its_own_files_and_one_nonce(api: Caller) -> None:
 async def test_a_path_of_the_api_never_shows_the_console(api: Caller, path: str) -> None:
     for caller in (api, api.with_token(None)):
         answer = await caller.get(path)
-        assert answer.status in (401, 404)
+        assert answer.status in (401, 404), path
         assert answer.json["code"] in ("not_signed_in", "not_found")
 
 
@@ -85,7 +95,7 @@ async def test_a_missing_file_is_a_problem(api: Caller, path: str) -> None:
     async with aiohttp.ClientSession() as session:
         url = URL(api.base + path, encoded=True)
         async with session.get(url) as answer:
-            assert answer.status in ((200, 404) if ".." in path else (404,))
+            assert answer.status == 404
             assert b"import annotations" not in await answer.read()
 
 

@@ -33,8 +33,8 @@ NAMES = {
     "for": "opens",
 }
 """What is called otherwise in Python."""
-FOR_BROWSERS = "/api/auth/session"
-"""Below it a cookie answers, which programs do without."""
+OF_BROWSERS = {"start_browser_session", "renew_browser_session", "end_browser_session"}
+"""Operations for pages, which have cookies; programs have `create_session` and `end_session`."""
 SAME = {"last-event-id"}
 """Headers that say what a parameter says."""
 
@@ -153,14 +153,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 @pytest.fixture(scope="module")
 def operations(app: FastAPI) -> dict[str, Described]:
     document = app.openapi()
-    found = [
-        described(document, one)
-        for path, each in document["paths"].items()
-        for one in each.values()
-        if not path.startswith(FOR_BROWSERS)
-    ]
+    found = [described(document, one) for each in document["paths"].values() for one in each.values()]
     assert len({one.id for one in found}) == len(found)
-    operations = {one.id: one for one in found}
+    operations = {one.id: one for one in found if one.id not in OF_BROWSERS}
     for route in app.routes:
         if isinstance(route, APIRoute) and route.name in operations:  # some say a parameter only in words
             for name in asked_by(route.dependant):

@@ -81,6 +81,7 @@ TABLES = (
     ExportedTable("user"),
     ExportedTable("token"),
     ExportedTable("refresh", ("hash",)),
+    ExportedTable("browser_session", ("hash",)),
     ExportedTable("ticket", ("hash",)),
     ExportedTable("answer", ("actor", "key"), at_once=500),
     ExportedTable("metric", ("name", "labels")),
