@@ -42,7 +42,7 @@ demo: setup ## crawl the bundled demo shop and show the rows
 serve: setup ## start everything on this machine: API, keeper, workers and the demo shop
 	@$(BIN)/smartspider up --demo
 
-test: servers faketime chromium lint console-test ## lint and all tests except the long fault runs
+test: servers faketime chromium lint ## lint and all tests except the long fault runs
 	@$(BIN)/python scripts/run_tests.py --at-once $(ATONCE)
 
 check: lint ## lint and the fast tests: no simulation, fuzzing, servers or real processes
@@ -65,7 +65,7 @@ bench: servers ## run the benchmarks
 	@$(SETUP) bench
 	@$(BIN)/python benchmarks/run.py
 
-soak: servers faketime ## run the long fault tests
+soak: servers faketime console-test ## run the long fault tests, and build the console again
 	@$(BIN)/pytest -m soak
 	$(SECTION) 'smartspider chaos'
 	@$(BIN)/smartspider chaos

@@ -119,7 +119,7 @@ def test_a_list_that_breaks_off_is_named(workshop: Workshop) -> None:
             "url": site.url("/list?page=6"),
             "state": "dead",
             "reason": "no items on a next page, tried twice",
-            "code": "no_items",
+            "cause": "no_items",
         }
         assert f"lost: {lost['url']}" in finished.err
         assert finished.json["items"] == 25
@@ -136,7 +136,7 @@ def test_a_page_without_items_in_the_middle_of_a_list_is_named(
         summary = crawl(workshop, list_task(site, pagination)).expect(7).json
         assert summary["items"] == 45
         (lost,) = summary["lost_next_pages"]
-        assert (lost["url"], lost["code"]) == (site.url("/list?page=6"), "no_items")
+        assert (lost["url"], lost["cause"]) == (site.url("/list?page=6"), "no_items")
 
 
 @pytest.mark.parametrize("status", [202, 204, 200])
