@@ -19,7 +19,7 @@ export default {
   header: { palette: "Search and commands", theme: "Theme", language: "Language", user: "Account: {name}" },
   theme: { system: "As the system", light: "Light", dark: "Dark" },
   language: { en: "English", "zh-CN": "中文" },
-  log: { waiting: "{count} new lines" },
+  log: { waiting: "{count} new lines", context: "Lines around {time}" },
   nav: { main: "Main", skip: "Skip to the content" },
   outcome: {
     name: { ok: "ok", missing: "missing", retry: "retry", blocked: "blocked", failed: "failed" },
@@ -61,6 +61,7 @@ export default {
     unreachableHint: "check that the server runs; this page tries again by itself",
     asOf: "as of {time}",
   },
+  number: { wrong: "Write a number.", apply: "Apply" },
   page: { missing: "There is no page at this address.", missingTitle: "Not found", home: "Open the first page", failed: "This page failed", failedTitle: "Failed" },
   toast: { label: "Messages" },
   role: { needs: "Your role ({role}) does not allow this." },

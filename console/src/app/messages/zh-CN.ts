@@ -19,7 +19,7 @@ export default {
   header: { palette: "搜索与命令", theme: "主题", language: "语言", user: "账户：{name}" },
   theme: { system: "跟随系统", light: "浅色", dark: "深色" },
   language: { en: "English", "zh-CN": "中文" },
-  log: { waiting: "{count} 行新日志" },
+  log: { waiting: "{count} 行新日志", context: "{time} 前后的日志" },
   nav: { main: "主导航", skip: "跳到内容" },
   outcome: {
     name: { ok: "成功", missing: "不存在", retry: "重试", blocked: "被拦截", failed: "失败" },
@@ -61,6 +61,7 @@ export default {
     unreachableHint: "请检查服务器是否在运行；此页面会自动重试",
     asOf: "截至 {time}",
   },
+  number: { wrong: "请输入数字。", apply: "应用" },
   page: { missing: "此地址没有页面。", missingTitle: "未找到", home: "打开首页", failed: "此页面出错", failedTitle: "出错" },
   toast: { label: "消息" },
   role: { needs: "您的角色（{role}）无权执行此操作。" },

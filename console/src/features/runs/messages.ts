@@ -44,7 +44,6 @@ const en = {
     title: { hold: "Hold {host}", slow: "Slow {host}" },
     text: { hold: "No request is sent to the host for this time.", slow: "The least time between two requests to the host." },
     field: { hold: "Minutes", slow: "Delay in seconds" },
-    apply: { hold: "Hold", slow: "Set" },
     done: { hold: "{host} is held.", slow: "The delay of {host} is set.", release: "{host} is released." },
   },
   page: {
@@ -107,7 +106,6 @@ const zh: typeof en = {
     title: { hold: "暂停 {host}", slow: "降低 {host} 的速率" },
     text: { hold: "在此期间不向该主机发送请求。", slow: "向该主机发送两个请求之间的最短时间。" },
     field: { hold: "分钟", slow: "间隔（秒）" },
-    apply: { hold: "暂停", slow: "设置" },
     done: { hold: "{host} 已暂停。", slow: "已设置 {host} 的间隔。", release: "{host} 已恢复。" },
   },
   page: {
