@@ -24,6 +24,8 @@ STAGES = {
     "real processes": ("--dist", "loadgroup", "-m", "acceptance and not soak and not alone"),
     "real processes, one at a time": ("-n", "0", "-m", "alone and not soak"),
 }
+SLOWEST = ("--durations", "40", "--durations-min", "3")
+"""Each stage lists what takes longest."""
 MAX_FLAKY = 2
 NOTHING_COLLECTED = 5
 """Exit code of pytest when a stage has none of the tests that were named."""
@@ -43,7 +45,7 @@ def main(arguments: list[str]) -> int:
     failed: list[str] = []
     passed = 0
     for name, words in STAGES.items():
-        outcome = run_pytest(name, "-n", options.at_once, *words, *options.paths)
+        outcome = run_pytest(name, "-n", options.at_once, *SLOWEST, *words, *options.paths)
         if outcome is None or outcome.crashed:
             print(f"\nred: the stage ({name}) did not come to its end")
             return 1

@@ -17,6 +17,8 @@ FLAKY = [f"/flaky/{number}" for number in range(6)]
 """Pages that are busy once, so that there are retries to die in."""
 MOVED = "/moved"
 PLACES = [(name, 1 + number % 5) for number, name in enumerate(failpoints.NAMES)]
+KILLED = {"settle.before_commit", "settle.committed", "fetch.received"}
+"""Places where a process is killed in every run of the suite; simulated workers die inside all settles."""
 
 
 def flaky_routes() -> dict[str, list[dict[str, Any]]]:
@@ -25,7 +27,13 @@ def flaky_routes() -> dict[str, list[dict[str, Any]]]:
     return routes | {MOVED: [{"status": 301, "headers": {"Location": FLAKY[0]}}]}
 
 
-@pytest.mark.parametrize(("name", "count"), PLACES, ids=[f"{name}:{count}" for name, count in PLACES])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        pytest.param(name, count, marks=() if name in KILLED else pytest.mark.soak, id=f"{name}:{count}")
+        for name, count in PLACES
+    ],
+)
 def test_dying_there_loses_and_doubles_nothing(workshop: Workshop, name: str, count: int) -> None:
     graph = ChangingGraph(60, seed=count)
     with graph_site(60, seed=count) as site, written_site(workshop.folder, routes=flaky_routes()) as flaky:

@@ -1,4 +1,4 @@
-"""Workers, hosts and log lines in the console: a worker drained under load, a host held, a line in its context."""
+"""Workers, hosts and log lines in the console."""
 
 from __future__ import annotations
 
