@@ -54,13 +54,13 @@ def test_a_session_that_ends_elsewhere_asks_over_the_page(server: Server, visit:
     shell(page)
     elsewhere = visitor.context.request.post(f"{server.url}/api/auth/session/renew").json()["access_token"]
     server.ask("DELETE", "/api/auth/session", Authorization=f"Bearer {elsewhere}").expect(204)
-    page.get_by_role("link", name="Home").click()
+    page.get_by_role("link", name="Overview").click()
     expect(page.get_by_text("The session has ended.")).to_be_visible()
     page.get_by_label("Sign in with").select_option("token")
     page.get_by_label("API token").last.fill(server.token)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("The session has ended.")).to_be_hidden()
-    expect(page.get_by_role("heading", name="Home")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
 def test_a_wrong_token_is_said_in_words(visit: Visit) -> None:
@@ -81,7 +81,7 @@ def test_the_shell_is_used_by_keyboard(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Account")).to_be_visible()
     page.keyboard.press("g")
     page.keyboard.press("o")
-    expect(page.get_by_role("heading", name="Home")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     page.keyboard.press("Escape")
@@ -96,14 +96,14 @@ def test_runs_are_rows_that_the_arrow_keys_walk(server: Server, visit: Visit) ->
         "selectors": {"items": "li.card", "fields": {"title": "a"}},
         "politeness": {"delay_s": 0},
     }
-    page = visit().sign_in()
+    page = visit().sign_in("/runs")
     expect(page.get_by_text("No run has been started yet.")).to_be_visible()
     server.create(task)
     for _ in range(2):
         server.until_state(server.begin("shop"), "completed")
     rows = page.get_by_role("grid").get_by_role("row")
     expect(rows).to_have_count(3)
-    expect(page.get_by_text("completed")).to_have_count(2)
+    expect(page.get_by_role("gridcell", name="completed")).to_have_count(2)
     rows.nth(1).focus()
     page.keyboard.press("ArrowDown")
     expect(rows.nth(2)).to_be_focused()

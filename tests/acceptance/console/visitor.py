@@ -32,11 +32,11 @@ class Visitor:
         page.goto(self.server.url + path)
         return page
 
-    def sign_in(self, path: str = "/") -> Page:
-        """Open a tab that is signed in by the token."""
+    def sign_in(self, path: str = "/", token: str | None = None) -> Page:
+        """Open a tab that is signed in by a token, that of the admin unless another is given."""
         page = self.open(path)
         page.get_by_label("Sign in with").select_option("token")
-        page.get_by_label("API token").last.fill(self.server.token)
+        page.get_by_label("API token").last.fill(token or self.server.token)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("navigation")).to_be_visible()
         return page
