@@ -137,7 +137,7 @@ def test_a_run_is_tuned_paused_resumed_stopped_and_deleted(server: Server, slow:
     dialog = page.get_by_role("dialog", name=f"Tune run {slow}")
     dialog.get_by_label("Concurrency").fill("2")
     expect(dialog.get_by_text("Concurrency: 1 → 2")).to_be_visible()
-    dialog.get_by_role("button", name="Apply").click()
+    dialog.get_by_label("Concurrency").press("Enter")
     expect(dialog).to_be_hidden()
     assert server.ask("GET", f"/api/runs/{slow}/metrics").expect(200).json["knobs"]["concurrency"] == 2
     page.get_by_role("button", name="Pause").click()
