@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from tests.acceptance.conftest import Figures
 from tests.acceptance.console.conftest import Visit
 from tests.acceptance.console.visitor import Visitor, grave_findings
 from tests.acceptance.server import Server
@@ -126,13 +127,14 @@ def test_hostile_content_runs_nothing_and_all_can_use_it(
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-def test_the_first_load_is_small(visit: Visit) -> None:
+def test_the_first_load_is_small(visit: Visit, figures: Figures) -> None:
     """All that a new visitor of the overview transfers, in bytes."""
     page = visit().sign_in()
     loaded(page)
     page.wait_for_load_state("networkidle")
     sent = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
     sizes = page.evaluate(f"Object.fromEntries({sent}.map(one => [one.name, one.transferSize]))")
+    figures(f"{sum(sizes.values()):,} bytes in {len(sizes)} answers")
     assert 0 < sum(sizes.values()) <= MOST_BYTES, sizes
 
 
