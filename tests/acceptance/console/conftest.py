@@ -42,9 +42,8 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server as `make serve` starts it, on free ports. All tests of a module share it."""
     workshop = Workshop(Path(tmp_path_factory.mktemp("console")) / "here")
-    environment = {"SMARTSPIDER_ADMIN_TOKEN": "token-of-the-admin"}
     try:
-        with served(workshop, "--demo", "--demo-port", "0", environment=environment) as started:
+        with served(workshop, "--demo", "--demo-port", "0") as started:
             yield started
     finally:
         workshop.close()

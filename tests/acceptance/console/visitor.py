@@ -32,10 +32,10 @@ class Visitor:
         page.goto(self.server.url + path)
         return page
 
-    def sign_in(self, path: str = "/") -> Page:
-        """Open a tab that is signed in by the token."""
+    def sign_in(self, path: str = "/", token: str | None = None) -> Page:
+        """Open a tab that is signed in by a token, that of the admin unless another is given."""
         page = self.open(path)
-        sign_in(page, self.server.token)
+        sign_in(page, token or self.server.token)
         expect(page.get_by_role("navigation")).to_be_visible()
         return page
 

@@ -64,5 +64,8 @@ export default {
   number: { wrong: "Write a number.", apply: "Apply" },
   page: { missing: "There is no page at this address.", missingTitle: "Not found", home: "Open the first page", failed: "This page failed", failedTitle: "Failed" },
   toast: { label: "Messages" },
-  role: { needs: "Your role ({role}) does not allow this." },
+  role: {
+    needs: "Your role ({role}) does not allow this. The roles operator and admin do.",
+    needsAdmin: "Your role ({role}) does not allow this. The role admin does.",
+  },
 };

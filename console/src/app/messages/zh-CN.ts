@@ -64,5 +64,8 @@ export default {
   number: { wrong: "请输入数字。", apply: "应用" },
   page: { missing: "此地址没有页面。", missingTitle: "未找到", home: "打开首页", failed: "此页面出错", failedTitle: "出错" },
   toast: { label: "消息" },
-  role: { needs: "您的角色（{role}）无权执行此操作。" },
+  role: {
+    needs: "您的角色（{role}）无权执行此操作，operator 和 admin 角色可以。",
+    needsAdmin: "您的角色（{role}）无权执行此操作，admin 角色可以。",
+  },
 };

@@ -14,3 +14,21 @@ export function useLive(topic: string, params: MaybeRefOrGetter<Record<string, u
   );
   onScopeDispose(() => stop());
 }
+
+/**
+ * Keeps answers from hiding what the live connection told after they were asked for: a counter would go back.
+ * `key` names the subject; what was told of another one is forgotten.
+ */
+export function useNewest<T extends object>(key: MaybeRefOrGetter<string> = "") {
+  let heard: { key: string; data: Partial<T> } | null = null;
+  return {
+    hear(data: Partial<T>): void {
+      heard = { key: toValue(key), data };
+    },
+    async over(answer: Promise<T>): Promise<T> {
+      const before = heard;
+      const read = await answer;
+      return heard !== null && heard !== before && heard.key === toValue(key) ? { ...read, ...heard.data } : read;
+    },
+  };
+}
