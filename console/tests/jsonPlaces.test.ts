@@ -16,10 +16,10 @@ function marked(path: string, text = TASK): string {
 }
 
 describe("the place of a path", () => {
-  it("is the value it names", () => {
-    expect(marked("name")).toBe('"a \\"shop\\""');
+  it("is the key and the value it names", () => {
+    expect(marked("name")).toBe('"name": "a \\"shop\\""');
     expect(marked("entry_urls[0]")).toBe('"http://a.de/"');
-    expect(marked("entry_urls[1].url")).toBe("3");
+    expect(marked("entry_urls[1].url")).toBe('"url": 3');
   });
 
   it("is the key of a value with content", () => {
@@ -28,8 +28,8 @@ describe("the place of a path", () => {
   });
 
   it("tells keys with dots from paths", () => {
-    expect(marked("selectors.fields.a.b")).toBe('"x"');
-    expect(marked("a.b", '{"a": {"b": 7}}')).toBe("7");
+    expect(marked("selectors.fields.a.b")).toBe('"a.b": "x"');
+    expect(marked("a.b", '{"a": {"b": 7}}')).toBe('"b": 7');
   });
 
   it("is the nearest value above what is not there", () => {
@@ -41,7 +41,7 @@ describe("the place of a path", () => {
   it("is found before the mistake of a broken text", () => {
     const broken = '{"name": "x", "limits": {"max_pages": }';
     expect(readPlaces(broken).error).toBe(broken.indexOf("}"));
-    expect(marked("name", broken)).toBe('"x"');
+    expect(marked("name", broken)).toBe('"name": "x"');
   });
 });
 

@@ -124,7 +124,8 @@ class Reader {
 
 /**
  * Return the place of a path as the server writes it (`selectors.fields.price`, `entry_urls[0]`), or of the nearest
- * value above it. A value with content is marked by its key alone.
+ * value above it. It begins with the key; of a value with content it is the key
+ * alone.
  */
 export function placeOf({ root }: Places, path: string): Place {
   if (!root) return { from: 0, to: 0 };
@@ -135,7 +136,7 @@ export function placeOf({ root }: Places, path: string): Place {
     if (!next) break;
     ({ value, key, rest } = next);
   }
-  return value.keys || value.items ? key : { from: value.from, to: value.to };
+  return { from: key.from, to: value.keys || value.items ? key.to : value.to };
 }
 
 function stepInto(value: Value, rest: string): { value: Value; key: Place; rest: string } | null {
