@@ -18,3 +18,10 @@ export const menu = computed(() =>
     .filter((entry) => can(entry.scope))
     .sort((a, b) => a.order - b.order),
 );
+
+/** The commands for this caller, with the full keys of their texts. */
+export const commands = computed(() =>
+  available.value.flatMap((feature) =>
+    (feature.commands ?? []).filter((one) => can(one.scope)).map((one) => ({ ...one, id: `${feature.id}.${one.id}`, label: `${feature.id}.${one.label}` })),
+  ),
+);

@@ -35,6 +35,8 @@ export interface Command {
   /** Route to open, or work to do. */
   to?: { name: string; query?: Record<string, string> };
   run?: () => void | Promise<void>;
+  /** Key that does it. */
+  key?: string;
 }
 
 /** A part that a feature adds to a screen of another: it gets `props` of that screen. */
