@@ -127,10 +127,11 @@ def test_hostile_content_runs_nothing_and_all_can_use_it(
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-def test_the_first_load_is_small(visit: Visit, figures: Figures) -> None:
-    """All that a new visitor of the overview transfers, in bytes."""
+def test_the_first_load_is_small(hostile: str, visit: Visit, figures: Figures) -> None:
+    """All that a new visitor of the overview transfers, in bytes, with its chart."""
     page = visit().sign_in()
-    loaded(page)
+    expect(page.get_by_role("link", name=f"{LONG_NAME}, run {hostile}")).to_be_visible()
+    expect(page.locator("figure canvas")).to_be_visible()
     page.wait_for_load_state("networkidle")
     sent = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
     sizes = page.evaluate(f"Object.fromEntries({sent}.map(one => [one.name, one.transferSize]))")
