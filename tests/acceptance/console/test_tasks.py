@@ -89,6 +89,37 @@ def test_a_page_without_rows_offers_the_editor(server: Server, visit: Visit) -> 
     expect(page.get_by_role("textbox", name="Task file, JSON")).to_contain_text(address)
 
 
+def test_a_slow_page_is_said_and_can_be_stopped(visit: Visit) -> None:
+    page = visit().sign_in("/tasks/new")
+    page.route("**/api/suggest", lambda _: None)
+    page.get_by_label("Address of the page").fill("http://slow.test/")
+    page.clock.install()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The page is fetched and read.")).to_be_visible()
+    page.clock.fast_forward(5_000)
+    expect(page.get_by_text("This takes longer than usual")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("This takes longer than usual")).to_be_hidden()
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_a_pasted_task_is_imported(visit: Visit) -> None:
+    """What is not saved of it is offered at the next new task."""
+    page = visit().sign_in("/tasks/new?as=json")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Import").click()
+    dialog = page.get_by_role("dialog", name="Import a task")
+    dialog.get_by_label("Or paste JSON").fill('{\n"name": pasted}')
+    expect(dialog.get_by_text("This is not JSON: see line 2.")).to_be_visible()
+    dialog.get_by_label("Or paste JSON").fill('{"name": "pasted"}')
+    dialog.get_by_role("button", name="Put into the editor").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("pasted")
+    page.get_by_role("navigation").get_by_role("link", name="Tasks").click()
+    page.get_by_role("button", name="New task").first.click()
+    page.get_by_role("button", name="Continue with it").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("pasted")
+
+
 def test_mistakes_are_shown_at_their_lines(visit: Visit) -> None:
     """Those of the text, and those that the server finds."""
     page = visit().sign_in("/tasks/new?as=json")
@@ -176,6 +207,9 @@ def test_an_old_version_is_compared_and_restored(server: Server, visit: Visit) -
     page = visit().sign_in(f"/tasks/{task_id}?tab=versions")
     diff = page.get_by_role("region", name="From version 1 to version 2")
     expect(diff.locator(".added")).to_contain_text('"concurrency": 3')
+    page.get_by_label("From", exact=True).fill("2")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("The texts are equal.")).to_be_visible()
     page.get_by_role("button", name="Restore version 1").click()
     page.get_by_role("alertdialog").get_by_role("button", name="Restore").click()
     expect(page.get_by_role("cell", name="version 1 restored")).to_be_visible()

@@ -27,6 +27,7 @@ export default {
   copy: { as: "Copy as {name}", done: "{name} copied", failed: "Copying is not possible here" },
   danger: { type: "Type {name} to confirm" },
   diff: { same: "The texts are equal.", count: "Lines added: {added}, removed: {removed}", skipped: "{count} equal lines", added: "added:", removed: "removed:", more: "Show more lines" },
+  jsonEditor: { fold: "Fold line", unfold: "Unfold line", folded: "Folded lines", completions: "Completions", problems: "Problems" },
   header: { palette: "Search and commands", theme: "Theme", language: "Language", user: "Account: {name}" },
   theme: { system: "As the system", light: "Light", dark: "Dark" },
   language: { en: "English", "zh-CN": "中文" },

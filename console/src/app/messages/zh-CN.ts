@@ -27,6 +27,7 @@ export default {
   copy: { as: "复制为 {name}", done: "已复制 {name}", failed: "此处无法复制" },
   danger: { type: "输入 {name} 以确认" },
   diff: { same: "文本相同。", count: "新增 {added} 行，删除 {removed} 行", skipped: "{count} 行相同", added: "新增：", removed: "删除：", more: "显示更多行" },
+  jsonEditor: { fold: "折叠", unfold: "展开", folded: "已折叠的行", completions: "补全", problems: "问题" },
   header: { palette: "搜索与命令", theme: "主题", language: "语言", user: "账户：{name}" },
   theme: { system: "跟随系统", light: "浅色", dark: "深色" },
   language: { en: "English", "zh-CN": "中文" },

@@ -65,9 +65,9 @@ const en = {
   preview: { title: "Preview", rows: "{count} rows of {pages} pages", none: "The first pages have no rows.", busy: "The first pages are fetched.", failures: "Pages that failed", empty: "Fields without a value: {fields}", rejected: "Rejected rows" },
   conflict: {
     title: "This task was changed meanwhile",
-    text: "Version {version} by {by} is newer than the one you began with. Green lines are yours, red ones are theirs.",
+    text: "Version {version} by {by} is newer than the one you began with. Lines with + are yours, lines with − are theirs.",
     taken: "A task with this name exists",
-    takenText: "It is at version {version}, by {by}. Green lines are yours, red ones are theirs.",
+    takenText: "It is at version {version}, by {by}. Lines with + are yours, lines with − are theirs.",
     mine: "Save mine as the next version",
     theirs: "Take theirs",
     diff: "Differences to your text",
@@ -148,9 +148,9 @@ const zh: typeof en = {
   preview: { title: "预览", rows: "{pages} 个页面的 {count} 行", none: "前几个页面没有行。", busy: "正在抓取前几个页面。", failures: "失败的页面", empty: "没有值的字段：{fields}", rejected: "被拒绝的行" },
   conflict: {
     title: "此任务期间已被更改",
-    text: "{by} 的版本 {version} 比您开始时的版本新。绿色行是您的，红色行是对方的。",
+    text: "{by} 的版本 {version} 比您开始时的版本新。带 + 的行是您的，带 − 的行是对方的。",
     taken: "已有同名任务",
-    takenText: "它的版本是 {version}，由 {by} 保存。绿色行是您的，红色行是对方的。",
+    takenText: "它的版本是 {version}，由 {by} 保存。带 + 的行是您的，带 − 的行是对方的。",
     mine: "将我的保存为下一版本",
     theirs: "采用对方的",
     diff: "与您的文本的差异",

@@ -1,7 +1,7 @@
 import { computed, onScopeDispose, ref, watch } from "vue";
 import type { Schemas } from "@/api/client";
 import { dropDraft, keepDraft, NEW, readDraft, type Draft } from "./drafts";
-import { textOf } from "./spec";
+import { EMPTY_TASK, textOf } from "./spec";
 
 type Task = Schemas["TaskView"];
 const KEEP_AFTER_MS = 250;
@@ -9,7 +9,7 @@ const KEEP_AFTER_MS = 250;
 /** The text of a task in an editor, against the version it began with; what is not saved is kept as a draft. */
 export function useTaskText(task: () => Task | null, initial: string) {
   const id = task()?.id ?? NEW;
-  const base = ref({ version: task()?.version ?? 0, text: task() ? textOf(task()!.spec) : "" });
+  const base = ref({ version: task()?.version ?? 0, text: task() ? textOf(task()!.spec) : EMPTY_TASK });
   const text = ref(task() ? base.value.text : initial);
   const isDirty = computed(() => text.value !== base.value.text);
   const found = readDraft(id);

@@ -77,7 +77,8 @@ export function useValidation(text: Ref<string>, isEnabled: Ref<boolean>) {
       const from = Math.min(at, Math.max(0, text.value.length - 1));
       return [{ from, to: Math.min(at + 1, text.value.length), severity: "error", path: "", message: t("tasks.editor.syntax"), hint: "", line: lineOf(text.value, from) }];
     }
-    return [...(answer.value?.errors ?? []).map((one) => placed(one, "error")), ...(answer.value?.warnings ?? []).map((one) => placed(one, "warning"))];
+    const all = [...(answer.value?.errors ?? []).map((one) => placed(one, "error")), ...(answer.value?.warnings ?? []).map((one) => placed(one, "warning"))];
+    return all.sort((a, b) => a.from - b.from);
   });
   const isValid = computed(() => !isChecking.value && answer.value !== null && answer.value.errors.length === 0 && places.value.error === null);
   return { problems, isChecking, isValid, failure };
