@@ -28,7 +28,7 @@ def test_a_worker_is_drained_under_load_and_nothing_is_lost(server: Server, site
     server.create(title_task(site.url("/"), name="many", concurrency=2))
     run_id = server.begin("many")
     page = visit().sign_in("/nodes")
-    workers = page.get_by_role("row").filter(has_text="worker")
+    workers = page.get_by_role("row").filter(has_text="(pid ")
     expect(workers.filter(has_text="127.0.0.1").first).to_be_visible()
     drained = workers.first
     name = drained.get_by_role("cell").first.inner_text()

@@ -1,5 +1,8 @@
 import { computed, type WritableComputedRef } from "vue";
-import { useRoute, useRouter } from "vue-router";
+import { useRoute, useRouter, type LocationQuery, type LocationQueryRaw } from "vue-router";
+
+/** The query that is on its way: several values may change before the address does. */
+let pending: LocationQuery | LocationQueryRaw | null = null;
 
 /** A value that lives in the query of the address, so that it survives a reload and can be shared. */
 export function useQueryParam(name: string, otherwise = ""): WritableComputedRef<string> {
@@ -11,10 +14,13 @@ export function useQueryParam(name: string, otherwise = ""): WritableComputedRef
       return (Array.isArray(found) ? found[0] : found) ?? otherwise;
     },
     set: (value) => {
-      const query = { ...route.query };
+      const query: LocationQueryRaw = { ...(pending ?? route.query) };
       if (value === otherwise) delete query[name];
       else query[name] = value;
-      void router.replace({ query, hash: route.hash });
+      pending = query;
+      void router.replace({ query, hash: route.hash }).finally(() => {
+        if (pending === query) pending = null;
+      });
     },
   });
 }

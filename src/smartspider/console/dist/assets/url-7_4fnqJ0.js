@@ -1,1 +1,0 @@
-import{i as e,r as t,y as n}from"./vue-C8mQL3m3.js";function r(r,i=``){let a=t(),o=e();return n({get:()=>{let e=a.query[r];return(Array.isArray(e)?e[0]:e)??i},set:e=>{let t={...a.query};e===i?delete t[r]:t[r]=e,o.replace({query:t,hash:a.hash})}})}export{r as t};
