@@ -13,7 +13,7 @@ from tests.acceptance.server import Server
 from smartspider_testing.servers.programs import chromium
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("console sign-in")]
-SCREENS = ("/", "/account", "/no/such/page", "/runs", "/logs", "/nodes", "/nodes?tab=hosts")
+SCREENS = ("/", "/account", "/no/such/page", "/runs", "/logs", "/nodes", "/nodes?tab=hosts", "/schedules")
 
 
 def shell(page: Page) -> None:

@@ -1,0 +1,43 @@
+const en = {
+  title: "Schedules",
+  new: "New schedule",
+  none: "No task is scheduled.",
+  every: "Every {time}",
+  once: "Once, on {time}",
+  zone: "in {zone}",
+  enabled: "on",
+  paused: "paused",
+  ofTask: "from the task file",
+  column: { task: "Task", rule: "Starts", next: "Next", state: "State", by: "Created by" },
+  action: { fire: "Start now", pause: "Pause", resume: "Resume", delete: "Delete", create: "Create" },
+  done: { fire: "Run {run} is started.", pause: "The schedule is paused.", resume: "The schedule is on.", delete: "The schedule is deleted.", create: "The schedule is created." },
+  delete: { title: "Delete this schedule?", text: "{task}: {rule}. Its history is lost; runs stay." },
+  drawer: { next: "Next starts", here: "your time", there: "{zone}", history: "History", noHistory: "It has not started anything yet.", overlap: "If a run is active", late: "If it is late", retries: "Retries", never: "It has no further start." },
+  overlap: { skip: "skip the start", queue: "wait for it", allow: "start beside it", cancel: "cancel it" },
+  outcome: { started: "started", skipped: "skipped", missed: "missed", failed: "failed" },
+  form: { task: "Task", cron: "Cron expression", cronHelp: "minute hour day month weekday, such as 0 6 * * 1-5", zone: "Time zone", overlap: "If a run is active", preview: "Next starts" },
+  fixed: "This schedule comes from the task file; change it there.",
+};
+
+const zh: typeof en = {
+  title: "定时",
+  new: "新建定时",
+  none: "还没有定时的任务。",
+  every: "每 {time}",
+  once: "一次，{time}",
+  zone: "时区 {zone}",
+  enabled: "启用",
+  paused: "已暂停",
+  ofTask: "来自任务文件",
+  column: { task: "任务", rule: "启动时间", next: "下次", state: "状态", by: "创建者" },
+  action: { fire: "立即启动", pause: "暂停", resume: "继续", delete: "删除", create: "创建" },
+  done: { fire: "已启动运行 {run}。", pause: "定时已暂停。", resume: "定时已启用。", delete: "定时已删除。", create: "定时已创建。" },
+  delete: { title: "删除此定时？", text: "{task}：{rule}。其历史将丢失，运行会保留。" },
+  drawer: { next: "接下来的启动", here: "您的时间", there: "{zone}", history: "历史", noHistory: "还没有启动过任何运行。", overlap: "若有运行未结束", late: "若已迟到", retries: "重试", never: "不会再启动。" },
+  overlap: { skip: "跳过", queue: "等待其结束", allow: "同时启动", cancel: "取消前一个" },
+  outcome: { started: "已启动", skipped: "已跳过", missed: "已错过", failed: "失败" },
+  form: { task: "任务", cron: "Cron 表达式", cronHelp: "分 时 日 月 星期，例如 0 6 * * 1-5", zone: "时区", overlap: "若有运行未结束", preview: "接下来的启动" },
+  fixed: "此定时来自任务文件，请在任务文件中修改。",
+};
+
+export default { en, "zh-CN": zh };
