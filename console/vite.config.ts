@@ -11,6 +11,11 @@ const VENDORS = [
   { name: "i18n", test: /node_modules\/(@intlify|vue-i18n)\// },
   { name: "reka", test: /node_modules\/(reka-ui|@floating-ui|@internationalized|@vueuse|aria-hidden)\//, maxSize: 140_000 },
   { name: "query", test: /node_modules\/@tanstack\/(query|vue-query)/ },
+  // Loaded with the editor of task files only.
+  { name: "editor-state", test: /node_modules\/(@codemirror\/state|@marijn|style-mod|w3c-keyname|crelt)\// },
+  { name: "editor-view", test: /node_modules\/@codemirror\/view\// },
+  { name: "editor-language", test: /node_modules\/(@lezer|@codemirror\/(language|lang-json))\// },
+  { name: "editor-tools", test: /node_modules\/@codemirror\// },
 ];
 
 export default defineConfig({
