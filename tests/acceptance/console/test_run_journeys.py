@@ -120,7 +120,7 @@ def test_a_busy_host_is_slowed_and_its_failed_pages_complete(
     page.get_by_role("button", name="Slow host").click()
     dialog = page.get_by_role("dialog", name="Slow 127.0.0.1")
     dialog.get_by_label("Delay in seconds").fill("0.01")
-    dialog.get_by_role("button", name="Set").click()
+    dialog.get_by_role("button", name="Apply").click()
     expect(dialog).to_be_hidden()
     hosts = server.ask("GET", "/api/hosts").expect(200).json["items"]
     assert [host["delay_s"] for host in hosts] == [0.01]
