@@ -11,6 +11,7 @@ from smartspider.core.frontier.lease import GateClosed, Lease, LeaseBatch, SendW
 from smartspider.core.requests.politeness import WINDOW_MIN_S, PolitenessPolicy
 from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.installation.installation import Installation, Permits
+from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.frontier import Frontier
 
 MISSED = float("-inf")
@@ -30,16 +31,17 @@ class PreviewGate:
 
 def share_gates(folder: Installation, installation: Installation) -> Installation:
     """Return the folder with a frontier whose requests pass the gates of an installation as well."""
-    frontier = cast("Frontier", SharedGates(folder.frontier, installation.permits))
+    frontier = cast("Frontier", SharedGates(folder.frontier, installation.permits, folder.clock))
     return msgspec.structs.replace(folder, frontier=frontier, other_crawls=installation.other_crawls)
 
 
 class SharedGates:
     """A frontier whose requests pass its own gates and those of an installation."""
 
-    def __init__(self, own: Frontier, permits: Permits) -> None:
+    def __init__(self, own: Frontier, permits: Permits, clock: Clock) -> None:
         self._own = own
         self._permits = permits
+        self._clock = clock
 
     def __getattr__(self, name: str) -> Any:
         """Delegate everything else to the own frontier."""
@@ -74,9 +76,10 @@ class SharedGates:
         return own if isinstance(own, GateClosed) else await self._both(host, own)
 
     async def _both(self, host: str, own: SendWindow) -> SendWindow | GateClosed:
+        """Reserve a window of the shared gate once the own one has opened: others count from that window, so
+        the request must leave in it and not later.
+        """
+        while (wait_s := own.not_before - self._clock.monotonic()) > 0.0:
+            await self._clock.sleep(wait_s)
         shared = await self._permits.reserve(host, own.delay_s)
-        if isinstance(shared, GateClosed):
-            return shared
-        if shared.is_free or own.not_before > shared.not_before:
-            return own
-        return shared
+        return own if isinstance(shared, SendWindow) and shared.is_free else shared
