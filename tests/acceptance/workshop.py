@@ -21,6 +21,7 @@ import msgspec
 
 from smartspider.demo.process import site_process
 from smartspider_testing.sites.http_server import ReceivedRequest
+from smartspider_testing.suite.fork_server import can_fork, fork_server
 from smartspider_testing.waiting import WAIT_S
 
 SUMMARY_KEYS = [
@@ -68,31 +69,36 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class Command:
-    """A command that runs."""
+    """`python ARGUMENTS`, running. Modules come from a process that has imported them already."""
 
     def __init__(
         self, arguments: list[str], folder: Path, environment: Mapping[str, str], log: Path, stdin: str = ""
     ) -> None:
         self._out, self._err = log.with_suffix(".out"), log.with_suffix(".err")
+        self._process: subprocess.Popen[bytes] | None = None
         given = log.with_suffix(".in")
         given.write_text(stdin, encoding="utf-8")
         with self._out.open("wb") as out, self._err.open("wb") as err, given.open("rb") as read:
-            self._process = subprocess.Popen(
-                arguments,
-                cwd=folder,
-                env=dict(environment),
-                stdin=read,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-        self._starter_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            if arguments[0] == "-m" and can_fork(environment):
+                streams = read.fileno(), out.fileno(), err.fileno()
+                self._counted_from_kb = 0
+                self.pid = fork_server().start(
+                    *(arguments[1], arguments[2:]), folder=folder, environment=environment, streams=streams
+                )
+            else:
+                self._counted_from_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                self._process = subprocess.Popen(
+                    [sys.executable, *arguments],
+                    cwd=folder,
+                    env=dict(environment),
+                    stdin=read,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+                self.pid = self._process.pid
         self._seen_kb = 0
         self._finished: Finished | None = None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     @property
     def err(self) -> str:
@@ -123,7 +129,9 @@ class Command:
         if self._finished is None:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
-                code = self._process.returncode = os.waitstatus_to_exitcode(status)
+                code = os.waitstatus_to_exitcode(status)
+                if self._process is not None:
+                    self._process.returncode = code
                 out = self._out.read_text(encoding="utf-8", errors="replace")
                 self._finished = Finished(code, out, self.err, self._peak_kb(usage.ru_maxrss) / 1024)
             else:
@@ -131,10 +139,10 @@ class Command:
         return self._finished is not None
 
     def _peak_kb(self, counted: int) -> int:
-        """Its peak memory. The kernel counts the peak of the process that started it, too: below that, only
-        what was seen while it ran says how much it was.
+        """Its peak memory. If it was not forked, the kernel counts the peak of the process that started it,
+        too: below that, only what was seen while it ran says how much it was.
         """
-        return counted if counted > self._starter_kb else self._seen_kb
+        return counted if counted > self._counted_from_kb else self._seen_kb
 
     def wait(self, timeout_s: float = WAIT_S) -> Finished:
         """Wait for its end."""
@@ -185,7 +193,7 @@ class Workshop:
     ) -> Command:
         """`python ARGUMENTS`, in the background."""
         command = Command(
-            [sys.executable, *map(str, arguments)],
+            [*map(str, arguments)],
             self.folder,
             {**self._environment, **(env or {})},
             self.logs / str(len(self._commands)),
