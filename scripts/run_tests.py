@@ -21,7 +21,8 @@ from smartspider_testing.suite.outcome import Outcome, read_outcome
 
 STAGES = {
     "unit, contracts, simulation": ("-q", "-m", "not soak and not acceptance"),
-    "real processes": ("--dist", "loadgroup", "-m", "acceptance and not soak and not alone"),
+    "real processes": ("--dist", "loadgroup", "-m", "acceptance and not soak and not timed and not alone"),
+    "real processes that measure time": ("-m", "timed and not soak and not alone"),
     "real processes, one at a time": ("-n", "0", "-m", "alone and not soak"),
 }
 SLOWEST = ("--durations", "40", "--durations-min", "3")

@@ -24,8 +24,14 @@ _NUMBERS = itertools.count()
 
 SERVERS = {"postgres_server", "redis_server", "postgres_template"}
 
-TOGETHER = {f"tests/acceptance/test_{name}.py" for name in ("bad_data", "hostile_sites", "remote_cli")}
-"""Files whose tests share an expensive fixture."""
+TOGETHER = (
+    "tests/acceptance/console/",
+    "tests/acceptance/test_bad_data.py",
+    "tests/acceptance/test_hostile_sites.py",
+    "tests/acceptance/test_plain_install.py",
+    "tests/acceptance/test_remote_cli.py",
+)
+"""Files, and folders of files, whose tests share an expensive fixture."""
 
 
 class OneByOne(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
@@ -33,7 +39,7 @@ class OneByOne(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return file if file in TOGETHER else nodeid
+        return file if file.startswith(TOGETHER) else nodeid
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -80,6 +80,7 @@ class Server:
         """Send SIGKILL to the parent alone, or to all processes."""
         processes = self.processes()
         if with_children:
+            self.command.signal(signal.SIGSTOP)  # it would start others in their place
             for pid in processes:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

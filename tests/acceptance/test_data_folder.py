@@ -172,7 +172,7 @@ def test_a_full_disk_ends_the_crawl_and_room_lets_it_finish(
 ) -> None:
     graph = ChangingGraph(1000, seed=43)
     subprocess.run(
-        ["mount", "-o", "remount,size=2500k", str(tiny_disk)], check=True
+        ["mount", "-o", "remount,size=4500k", str(tiny_disk)], check=True
     )  # an empty store has 0.4 MB
     with graph_site(1000, seed=43) as site:
         workshop.write(graph_task(f"{site.base}/"))

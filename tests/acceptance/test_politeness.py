@@ -15,7 +15,7 @@ from smartspider_testing.sites.http_server import ReceivedRequest
 from smartspider_testing.sites.scripted import gaps_of, peak_of
 from smartspider_testing.waiting import scaled
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.alone]
+pytestmark = [pytest.mark.acceptance, pytest.mark.timed]
 
 DELAY_S = 0.2
 FLOOR_S = 0.180
@@ -52,6 +52,7 @@ def shares(log: list[ReceivedRequest]) -> dict[str, int]:
     return {shelf: sum(first <= at <= last for at in times) for shelf, times in moments.items()}
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(180)
 def test_two_runs_with_two_workers_each_keep_the_delay_through_kills_and_stops(
     workshop: Workshop, figures: Figures

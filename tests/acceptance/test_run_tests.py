@@ -22,7 +22,7 @@ addopts = [
   "-p", "no:anyio", "-p", "no:asyncio", "-p", "no:hypothesispytest", "-p", "no:schemathesis",  # takes long
 ]
 standstill_s = 12
-markers = ["acceptance", "alone", "soak"]
+markers = ["acceptance", "timed", "alone", "soak"]
 """
 ORDINARY = """
 import pathlib, subprocess, sys, threading, time
@@ -38,8 +38,8 @@ def fail_once(number):
 def test_real(): pass
 
 @pytest.mark.acceptance
-@pytest.mark.alone
-def test_alone(): pass
+@pytest.mark.timed
+def test_timed(): pass
 
 def test_ordinary(): pass
 """

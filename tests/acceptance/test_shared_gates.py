@@ -15,7 +15,7 @@ from tests.acceptance.workshop import Command, Site, Workshop, html, title_task,
 from smartspider_testing.sites.http_server import ReceivedRequest
 from smartspider_testing.sites.scripted import gaps_of, peak_of
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.alone]
+pytestmark = [pytest.mark.acceptance, pytest.mark.timed]
 
 DELAY_S = 0.5
 FLOOR_S = 0.45
