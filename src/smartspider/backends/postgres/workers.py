@@ -33,8 +33,10 @@ class PostgresWorkerRegistry(SqlWorkerRegistry):
 
     async def beat(self, worker_id: int, beat: HeartbeatReport) -> HeartbeatReply:
         """Store a heartbeat with the leases of the worker, and return the reply."""
-        held = sorted(beat.held, key=lambda lease: lease.url_id)
-        url_ids = [lease.url_id for lease in held]
+        # After a loss of the frontier, a worker may be given a request that it is still working on.
+        by_request = {lease.url_id: lease for lease in sorted(beat.held, key=lambda lease: lease.token)}
+        url_ids = sorted(by_request)
+        held = [by_request[url_id] for url_id in url_ids]
         now = self._db.now()
         values = (
             beat.slots,

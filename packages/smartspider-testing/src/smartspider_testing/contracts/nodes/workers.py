@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from smartspider.core.frontier.lease import FencingToken
 from smartspider.core.workers.worker import WorkerHealth, WorkerRegistration
 from smartspider.interfaces.worker_registry import HeartbeatReport
 from smartspider_testing.contracts.actions import begin, take, urls
@@ -64,6 +67,18 @@ class WorkerRegistryContract(BackendContract):
             5,
         )
         assert (free.id, free.held, free.runs, free.hosts) == (idle, 0, [], [])
+
+    async def test_a_request_that_a_worker_holds_twice_is_told_once(self, backend: Backend) -> None:
+        """Worker registry 1: it was given again after a loss of the frontier."""
+        run = await begin(backend, *urls(2))
+        worker = await backend.frontier.join(CARD)
+        lease, other = await take(backend, worker, run)
+        later = FencingToken(lease.token.epoch, lease.token.counter + 1000)
+        again = msgspec.structs.replace(lease, token=later)
+        for held in ([again, lease, other], [lease, other, again]):
+            await backend.workers.beat(worker, HeartbeatReport(16, 1.0, 0, held=held))
+            (record,) = await backend.workers.find()
+            assert (record.held, record.runs) == (2, [run.id])
 
     async def test_a_beat_is_kept(self, backend: Backend) -> None:
         """Worker registry 2."""
