@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from string import ascii_letters, digits
 from typing import NamedTuple
 
@@ -192,6 +193,7 @@ def authority_of(normal: str) -> str:
     return normal[start:end].rpartition("@")[2]
 
 
+@lru_cache(maxsize=1024)  # asked some ten times for each page, within a short time
 def host_of(normal: str) -> str:
     """Return the host of a normalized URL in punycode, without port and trailing dot. Politeness applies to
     it.
