@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 SYSTEM = "system"
 """The actor of automatic changes."""
 
 MAX_NOTE = 1000
+
+TaskOrder = Literal["created", "-created", "name", "-name"]
+"""The order of a list; with `-`, the last one first."""
 
 
 class TaskSpec(msgspec.Struct, frozen=True):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal, Unpack, overload
 
 import msgspec
 
 from smartspider.core.tasks import MAX_NOTE
 from smartspider.operations.operation import Operations, Replay, operation
+from smartspider.views.arguments import TaskArguments
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, IdempotencyKey, IfMatch, Limit, Param, TaskId, query
 from smartspider.views.preview import DryRun
@@ -101,14 +102,14 @@ class TaskOperations(Operations):
     async def list_tasks(
         self,
         *,
-        name: Annotated[str, query("Only tasks whose name starts with this, by name.", max_length=100)] = "",
         limit: Limit = 100,
         cursor: Cursor = None,
+        **only: Unpack[TaskArguments],
     ) -> Listed[TaskLine]:
-        """List tasks in the order of their creation, or by name with `name`."""
+        """List tasks, by default in the order of their creation, or by name with `name`."""
         from smartspider.services.tasks import views
 
-        return await views.list_tasks(self.installation, name, cursor=cursor, limit=limit)
+        return await views.list_tasks(self.installation, only, cursor=cursor, limit=limit)
 
     @operation(
         "GET",

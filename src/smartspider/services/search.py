@@ -18,6 +18,7 @@ from smartspider.core.plurals import count
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import is_id
 from smartspider.services.nodes import list_nodes
+from smartspider.store.tasks import TaskFilter
 from smartspider.views.search import SearchHit
 
 
@@ -45,7 +46,7 @@ async def search(installation: Installation, principal: Principal, text: str, li
 
 
 async def _tasks(query: SearchQuery) -> AsyncIterator[SearchHit]:
-    tasks = await query.installation.tasks.find_named(query.text, limit=query.limit)
+    tasks = await query.installation.tasks.find(TaskFilter(prefix=query.text), "name", limit=query.limit)
     if query.id is not None:
         with suppress(NotFound):
             tasks.insert(0, await query.installation.tasks.get(query.id))

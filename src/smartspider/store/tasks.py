@@ -9,13 +9,28 @@ import msgspec
 
 from smartspider.core import failpoints
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
-from smartspider.core.tasks import TaskRecord, TaskSpec, TaskVersion
+from smartspider.core.runs.run import RunState
+from smartspider.core.tasks import TaskOrder, TaskRecord, TaskSpec, TaskVersion
 from smartspider.store import audit, statements
 from smartspider.store.database import Connection, Database, row, rows
+from smartspider.store.patterns import like_pattern
 
 SQL = statements.load("tasks.sql", __package__)
 
 PAST_ALL = (1 << 63) - 1
+NEWEST_STATE = "(SELECT state FROM run WHERE task_id = task.id ORDER BY run.id DESC LIMIT 1)"
+
+
+class TaskFilter(msgspec.Struct, frozen=True):
+    """Conditions that all must hold."""
+
+    prefix: str = ""
+    """The start of the name."""
+    q: str = ""
+    """Part of the name; upper and lower case are the same."""
+    owner: str | None = None
+    state: RunState | None = None
+    """Of the newest run."""
 
 
 class TaskWriter(msgspec.Struct, frozen=True):
@@ -126,6 +141,35 @@ def get_live(connection: Connection, task_id: int) -> TaskRecord:
     return task
 
 
+def listing(only: TaskFilter, order: TaskOrder, after: int | str | None) -> tuple[str, tuple[Any, ...]]:
+    """Return the statement of a list and its values but the limit.
+
+    It has only the given conditions, so that the order comes from an index. A condition on a column with an
+    index of another order is one on an expression, which no index is chosen for.
+    """
+    key, is_down = ("name" if order.endswith("name") else "id"), order.startswith("-")
+    name, owner = ("name", "owner || ''") if key == "name" else ("name || ''", "owner")
+    first, last = only.prefix, only.prefix + chr(0x10FFFF)
+    pattern = like_pattern(only.q)
+    exact = like_pattern(only.q, is_folded=False)  # some databases fold ASCII letters only
+    # The index takes one bound at each end, and a cursor is the closer one.
+    is_inside = isinstance(after, str) and first <= after < last
+    conditions: list[tuple[bool, str, tuple[Any, ...]]] = [
+        (after is not None, f"{key} {'<' if is_down else '>'} ?", (after,)),
+        (bool(first) and not (is_inside and not is_down), f"{name} >= ?", (first,)),
+        (bool(first) and not (is_inside and is_down), f"{name} < ?", (last,)),
+        (only.owner is not None, f"{owner} = ?", (only.owner,)),
+        (bool(only.q), "(lower(name) LIKE ? ESCAPE '\\' OR name LIKE ? ESCAPE '\\')", (pattern, exact)),
+        (only.state is not None, f"{NEWEST_STATE} = ?", (only.state,)),
+    ]
+    given = [(text, values) for is_given, text, values in conditions if is_given]
+    where = "".join(f" AND {text}" for text, _ in given)
+    down = " DESC" if is_down else ""
+    return f"{SQL.listed}{where} ORDER BY {key}{down} LIMIT ?", tuple(
+        one for _, values in given for one in values
+    )
+
+
 class TaskStore:
     """1. Names of tasks are unique, deleted ones aside: a second one raises `Conflict`. The name of a task
        never changes.
@@ -134,9 +178,9 @@ class TaskStore:
     4. A task with an unfinished run cannot be deleted. A deleted task is found only by its id, never
        changes, and frees its name; its versions stay for its runs.
     5. Every write and its audit entry are one transaction; a call that changes nothing has no entry.
-    6. Tasks are listed in the order of creation, or by name for a prefix, by a cursor that neither skips
-       nor repeats one; versions newest first. No call reads more rows than it returns, deleted tasks
-       aside.
+    6. Tasks are listed in the order of creation or by name, either way, by a cursor that neither skips nor
+       repeats one; versions newest first. No list is sorted, and without `q`, `state` or the owner of
+       tasks by name no call reads more rows than it returns, deleted tasks aside.
     """
 
     def __init__(self, database: Database) -> None:
@@ -166,18 +210,20 @@ class TaskStore:
         """Return a task by id, also a deleted one, or by name."""
         return await self._db.read(lambda connection: get(connection, task))
 
-    async def find(self, *, after: int = 0, limit: int = 100) -> list[TaskRecord]:
-        """Return tasks that are not deleted, with ids greater than `after`."""
+    async def find(
+        self,
+        only: TaskFilter = TaskFilter(),
+        order: TaskOrder = "created",
+        *,
+        after: int | str | None = None,
+        limit: int = 100,
+    ) -> list[TaskRecord]:
+        """Return tasks that are not deleted; `after` is the id or, in the order of names, the name of the
+        last one before.
+        """
+        sql, values = listing(only, order, after)
         return await self._db.read(
-            lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.after, (after, limit))]
-        )
-
-    async def find_named(self, prefix: str, *, after: str = "", limit: int = 100) -> list[TaskRecord]:
-        """Return tasks whose names begin with `prefix` and are greater than `after`."""
-        first = max(prefix, after + "\1" if after else "")  # the next possible name
-        values = (first, prefix + chr(0x10FFFF), limit)
-        return await self._db.read(
-            lambda connection: [TaskRecord(*found) for found in rows(connection, SQL.named, values)]
+            lambda connection: [TaskRecord(*found) for found in rows(connection, sql, (*values, limit))]
         )
 
     async def versions(

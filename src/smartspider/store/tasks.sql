@@ -7,13 +7,8 @@ SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WH
 -- by_name: the task with a name
 SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WHERE name = ? AND deleted_at IS NULL
 
--- after: tasks in the order they were created
-SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task
-WHERE id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?
-
--- named: tasks whose names begin with a prefix, by name
-SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task
-WHERE deleted_at IS NULL AND name >= ? AND name < ? ORDER BY name LIMIT ?
+-- listed: tasks; conditions and an order are appended
+SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WHERE deleted_at IS NULL
 
 -- changed: set the newest version
 UPDATE task SET version = ?, updated_at = ? WHERE id = ?

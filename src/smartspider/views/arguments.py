@@ -8,7 +8,9 @@ from typing import Annotated, Literal, TypedDict
 from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.logs import LEVELS
+from smartspider.core.runs.run import RunState
 from smartspider.core.schedules import MAX_INTERVAL_S, MAX_RETRY_DELAY_S, Overlap
+from smartspider.core.tasks import TaskOrder
 from smartspider.views.params import Param, body, query
 
 MAX_CONDITIONS = 10
@@ -48,6 +50,19 @@ class ScheduleArguments(TypedDict, total=False):
     retry_delay_s: Annotated[
         float | None, body("Seconds before a retry; default 300.", ge=0, le=MAX_RETRY_DELAY_S, **_FINITE)
     ]
+
+
+class TaskArguments(TypedDict, total=False):
+    """Conditions on tasks, all of which must hold, and the order of the list."""
+
+    name: Annotated[
+        str,
+        Param(about="Tasks whose name starts with this, by name.", rules={"max_length": 100}, default=""),
+    ]
+    q: Annotated[str | None, query("Tasks with this in their name, in upper or lower case.", max_length=100)]
+    owner: Annotated[str | None, query("Tasks of this owner.", min_length=1, max_length=80)]
+    state: Annotated[RunState | None, query("Tasks whose newest run is in this state.")]
+    sort: Annotated[TaskOrder | None, query("By time of creation or by name; with `-`, the last one first.")]
 
 
 Levels = Annotated[

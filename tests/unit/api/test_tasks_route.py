@@ -254,8 +254,45 @@ async def test_tasks_are_listed_a_page_at_a_time(api: Caller) -> None:
     assert [one["name"] for one in (*first["items"], *rest["items"])] == ["a", "ab"]
 
 
+async def test_tasks_are_found_by_part_of_the_name_owner_and_newest_run(api: Caller) -> None:
+    operator = api.with_token(
+        (await api.post("/api/tokens", {"name": "op", "role": "operator"})).expect(201).json["token"]
+    )
+    for caller, name in ((api, "tea_shop"), (operator, "Shop_b"), (api, "shop_a"), (api, "tea")):
+        (await caller.post("/api/tasks", task(name))).expect(201)
+    run = (await api.post("/api/tasks/tea_shop/start")).expect(202).json
+    (await api.post(f"/api/runs/{run['run_id']}/pause")).expect(202)
+
+    async def names(query: str) -> list[str]:
+        first = (await api.get(f"/api/tasks?limit=1&{query}")).expect(200).json
+        found = [one["name"] for one in first["items"]]
+        if first["next"] is not None:
+            more = {"cursor": first["next"]}
+            rest = (await api.get(f"/api/tasks?{query}", params=more)).expect(200).json
+            found += [one["name"] for one in rest["items"]]
+        return found
+
+    assert await names("q=SHOP") == ["tea_shop", "Shop_b", "shop_a"]
+    assert await names("q=shop&sort=name") == ["Shop_b", "shop_a", "tea_shop"]
+    assert await names("q=shop&sort=-name&owner=admin") == ["tea_shop", "shop_a"]
+    assert await names("sort=-created&owner=token:op") == ["Shop_b"]
+    assert await names("state=paused") == ["tea_shop"]
+    assert await names("state=paused&q=b") == await names("q=%25") == []
+
+
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "limit=x", "cursor=x", "cursor=-1", "cursor=" + "9" * 40]
+    "query",
+    [
+        "sort=size",
+        "state=lost",
+        "owner=",
+        "limit=0",
+        "limit=1001",
+        "limit=x",
+        "cursor=x",
+        "cursor=-1",
+        "cursor=" + "9" * 40,
+    ],
 )
 async def test_a_wrong_page_is_422(api: Caller, query: str) -> None:
     (await api.get(f"/api/tasks?{query}")).expect(422)

@@ -1,4 +1,4 @@
-"""Statements about schedules, notifications and the replay of runs use indexes."""
+"""Statements about tasks, schedules, notifications and the replay of runs use indexes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from pathlib import Path
 import pytest
 
 from smartspider.backends.sqlite import frontier
+from smartspider.core.tasks import TaskOrder
 from smartspider.store import notifications, schedules, tasks
 from smartspider.store.database import rows
+from smartspider.store.tasks import TaskFilter
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 
 TASKS = ("delete_firings", "delete_schedules", "delete_notifications", "delete_targets")
+FILTERS = (
+    *(TaskFilter(), TaskFilter(prefix="a"), TaskFilter(q="a"), TaskFilter(owner="a")),
+    *(TaskFilter(state="failed"), TaskFilter("a", "a", "a", "failed")),
+)
+ORDERS: tuple[tuple[TaskOrder, int | str], ...] = (
+    *(("created", 1), ("-created", 1)),
+    *(("name", "ab"), ("-name", "ab")),
+)
 REPLAY = ("live_count", "open_count", "open_rows")
 
 
@@ -22,7 +32,15 @@ def statements() -> list[tuple[str, str]]:
     for loaded in (schedules.SQL, notifications.SQL):
         found += list(vars(loaded).items())
     found += [(name, getattr(frontier.SQL, name)) for name in REPLAY]
-    return [*found, *((name, getattr(tasks.SQL, name)) for name in TASKS)]
+    found += [(name, getattr(tasks.SQL, name)) for name in TASKS]
+    return [
+        *found,
+        *(
+            (f"{order} {only}", tasks.listing(only, order, after)[0])
+            for only in FILTERS
+            for order, after in ORDERS
+        ),
+    ]
 
 
 @pytest.mark.parametrize(("name", "sql"), statements(), ids=lambda part: part[:30])

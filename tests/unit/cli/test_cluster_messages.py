@@ -59,7 +59,7 @@ def test_an_empty_cluster_is_not_taken_for_a_folder(capsys: Captured) -> None:
 def test_an_empty_list_is_talked_about_and_prints_nothing(capsys: Captured) -> None:
     for words, said_so in (
         (("run", "list"), "no runs yet"),
-        (("task", "list"), "no tasks yet"),
+        (("task", "list"), "no tasks;"),
         (("node", "list"), "no workers are running"),
     ):
         assert main(words) == 0

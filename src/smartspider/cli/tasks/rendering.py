@@ -57,7 +57,7 @@ def saved_message(found: tuple[str, TaskSaved]) -> str:
 def print_tasks(found: Sequence[tuple[str, TaskLine]]) -> None:
     """Print tasks, each with its folder or server."""
     if not found:
-        print_message("no tasks yet; `smartspider task apply FILE` saves one")
+        print_message("no tasks; `smartspider task apply FILE` saves one")
     for location, task in found:
         print_line(f"{task.name}  version {task.version}  {format_time(task.updated_at)}  {location}")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import operator
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -12,6 +14,8 @@ from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import CLUSTER, Target, collect, limit_option, local_installation, with_target
 from smartspider.cli.tasks import rendering
 from smartspider.cli.terminal.output import printed
+from smartspider.core.runs.run import RunState
+from smartspider.core.tasks import TaskOrder
 
 if TYPE_CHECKING:
     from smartspider.cli.tasks.rendering import VersionDiff
@@ -84,21 +88,38 @@ async def _find_by_name(operations: AllOperations, name: str) -> TaskLine | None
 
 
 @task.command("list")
+@click.option("--search", "q", default=None, metavar="TEXT", help="Only tasks with this in their name.")
+@click.option("--owner", default=None, metavar="NAME", help="Only tasks of this owner.")
+@click.option(
+    "--state", type=click.Choice(get_args(RunState)), default=None, help="Only by state of the newest run."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(get_args(TaskOrder)),
+    default="created",
+    show_default=True,
+    help="Order; with -, the last one first.",
+)
 @with_target
 @printed(rendering.print_tasks, to_json=lambda found: [rendering.with_location(one) for one in found])
-def list_tasks(target: Target) -> list[tuple[str, TaskLine]]:
+def list_tasks(target: Target, sort: Any, **only: Any) -> list[tuple[str, TaskLine]]:
     """List tasks of a server, of the local data folders, or of one data folder."""
     from smartspider.installation.data_folder import all_folders
+
+    def find(operations: AllOperations) -> Awaitable[list[TaskLine]]:
+        return collect(functools.partial(operations.list_tasks, sort=sort, **only))
 
     remote = target.remote()
     if remote is not None or target.is_cluster():
         location = CLUSTER if remote is None else remote.url
-        return [(location, one) for one in target.run(lambda operations: collect(operations.list_tasks))]
-    return [
+        return [(location, one) for one in target.run(find)]
+    found = [
         (str(folder), one)
         for folder in all_folders(target.data)
-        for one in target.run_in_folder(folder, lambda operations: collect(operations.list_tasks))
+        for one in target.run_in_folder(folder, find)
     ]
+    key = operator.attrgetter("name" if sort.endswith("name") else "created_at")
+    return sorted(found, key=lambda pair: key(pair[1]), reverse=sort.startswith("-"))
 
 
 @task.command()

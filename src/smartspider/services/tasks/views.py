@@ -19,7 +19,8 @@ from smartspider.services.tasks.masking import mask_changes, mask_spec
 from smartspider.services.tasks.spec_diff import SpecChange
 from smartspider.services.tasks.tasks import Applied, Revision, history, revision
 from smartspider.store.runs.listing import RecentRun
-from smartspider.store.tasks import TaskStore
+from smartspider.store.tasks import TaskFilter, TaskStore
+from smartspider.views.arguments import TaskArguments
 from smartspider.views.listed import Listed
 from smartspider.views.problem import wrongs
 from smartspider.views.tasks import (
@@ -35,17 +36,18 @@ from smartspider.views.tasks import (
 
 
 async def list_tasks(
-    installation: Installation, name: str = "", *, cursor: str | None, limit: int
+    installation: Installation, wanted: TaskArguments, *, cursor: str | None, limit: int
 ) -> Listed[TaskLine]:
-    """List tasks, oldest first; with `name`, those with this prefix by name."""
-    tasks = installation.tasks
-    if name:
-        found = await tasks.find_named(name, after=cursor or "", limit=limit + 1)
-    else:
-        found = await tasks.find(after=parse_cursor(cursor) or 0, limit=limit + 1)
+    """List tasks that match, by default in the order of creation, with `name` by name."""
+    prefix = wanted.get("name") or ""
+    order = wanted.get("sort") or ("name" if prefix else "created")
+    only = TaskFilter(prefix, wanted.get("q") or "", wanted.get("owner"), wanted.get("state"))
+    is_by_name = order.endswith("name")
+    after = cursor if is_by_name else parse_cursor(cursor)
+    found = await installation.tasks.find(only, order, after=after, limit=limit + 1)
     lines = {line.id: line for line in await task_lines(installation, found[:limit])}
     return to_page(
-        found, limit, lambda task: task.name if name else task.id, lambda task: lines[str(task.id)]
+        found, limit, lambda task: task.name if is_by_name else task.id, lambda task: lines[str(task.id)]
     )
 
 

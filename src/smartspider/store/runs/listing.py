@@ -12,6 +12,7 @@ from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.frontier.verdict import UrlState
 from smartspider.core.runs.run import Run, RunState, end_id, first_id
 from smartspider.store.database import Connection, row, rows
+from smartspider.store.patterns import like_pattern
 from smartspider.store.runs import lifecycle
 
 SQL = lifecycle.SQL
@@ -165,12 +166,6 @@ def _place(run_id: int, only: PageFilter) -> tuple[str, tuple[object, ...]]:
     if only.state == "open":
         return SQL.pages_open, (run_id,)
     return SQL.pages_closed, (run_id, only.state)
-
-
-def like_pattern(part: str) -> str:
-    """Return the pattern of texts in lower case with a part."""
-    escaped = part.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
 
 
 def failures(connection: Connection, run_id: int, after: int, limit: int) -> list[FailedRequest]:

@@ -7,6 +7,7 @@ import pytest
 from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.logs import LogLine
 from smartspider.store.logs.terms import LogFilter
+from smartspider.store.tasks import TaskFilter
 from smartspider_testing.backends.postgres import PostgresBackend
 
 
@@ -17,7 +18,8 @@ async def test_nothing_is_found_by_a_text_with_a_zero_byte(backend: PostgresBack
             await backend.users.get_user(name)
         with pytest.raises(NotFound):
             await backend.tasks.get(name)
-        assert await backend.tasks.find_named(name, after=name) == []
+        only = TaskFilter(prefix=name, q=name, owner=name)
+        assert await backend.tasks.find(only, "name", after=name) == []
         assert (await backend.logs.before(LogFilter(host=name, text=name))).lines == []
 
 

@@ -7,9 +7,11 @@ import asyncio
 import pytest
 
 from smartspider.core.errors import Conflict, NotAllowed, NotFound
-from smartspider.core.tasks import TaskRecord, TaskSpec
+from smartspider.core.runs.run import RunState
+from smartspider.core.tasks import TaskOrder, TaskRecord, TaskSpec
+from smartspider.store.tasks import TaskFilter
 from smartspider_testing.contracts.access.audit import audit_rows
-from smartspider_testing.contracts.actions import plan_of
+from smartspider_testing.contracts.actions import begin, plan_of
 from smartspider_testing.contracts.backend import Backend, BackendContract
 
 
@@ -24,6 +26,19 @@ async def changed(backend: Backend, times: int, name: str = "shop") -> TaskRecor
     for number in range(2, times + 1):
         task = await backend.tasks.change(task.id, spec_of(name, number), actor="bob", note=f"the {number}.")
     return task
+
+
+NEWEST: dict[str, RunState] = {"Shop_a": "running", "my_shop": "running", "shop%": "paused"}
+
+
+async def listed(backend: Backend, only: TaskFilter, order: TaskOrder) -> list[str]:
+    """Return the names of all tasks that match, read in steps of two."""
+    found: list[TaskRecord] = []
+    while page := await backend.tasks.find(
+        only, order, after=(found[-1].name if "name" in order else found[-1].id) if found else None, limit=2
+    ):
+        found += page
+    return [one.name for one in found]
 
 
 class TaskStoreContract(BackendContract):
@@ -193,16 +208,47 @@ class TaskStoreContract(BackendContract):
         for name in ("shop_b", "shop_a", "shöp", "Shop_c", "sho", "shop%", "shop_aa", "other", "shop_gone"):
             task = await backend.tasks.create(spec_of(name), actor="ann")
         await backend.tasks.delete(task.id, actor="ann")
-        first = await backend.tasks.find_named("shop", limit=2)
-        rest = await backend.tasks.find_named("shop", after=first[-1].name)
-        assert [one.name for one in (*first, *rest)] == ["shop%", "shop_a", "shop_aa", "shop_b"]
-        assert [one.name for one in await backend.tasks.find_named("shop_")] == [
-            "shop_a",
-            "shop_aa",
-            "shop_b",
-        ]
-        assert await backend.tasks.find_named("x") == []
-        assert await backend.tasks.find_named("shop", after="shop_b") == []
+        shop = TaskFilter(prefix="shop")
+        names = ["shop%", "shop_a", "shop_aa", "shop_b"]
+        assert await listed(backend, shop, "name") == names
+        assert await listed(backend, shop, "-name") == names[::-1]
+        assert await listed(backend, TaskFilter(prefix="shop_"), "name") == names[1:]
+        assert await listed(backend, TaskFilter(prefix="x"), "name") == []
+        for after in ("a", "shop_b", "z"):  # a cursor of another list skips, and shows nothing else
+            found = await backend.tasks.find(shop, "name", after=after)
+            assert [one.name for one in found] == [name for name in names if name > after]
+            found = await backend.tasks.find(shop, "-name", after=after)
+            assert [one.name for one in found] == [name for name in names[::-1] if name < after]
+
+    async def test_tasks_are_found_by_all_conditions_in_each_order(self, backend: Backend) -> None:
+        """Task store 6: a part of a name has no wildcards, and the newest run decides about a state."""
+        owners = {"Shop_a": "ann", "my_shop": "bob", "shop%": "ann", "ÄRZTE": "ann", "shopping": "ann"}
+        for name, owner in owners.items():
+            await backend.tasks.create(spec_of(name), actor=owner)
+        for name, then in NEWEST.items():
+            finished = await begin(backend, name=name)
+            await backend.store.set_state(finished.id, "failed")
+            newest = await begin(backend, name=name)
+            if then != newest.state:
+                await backend.store.set_state(newest.id, then)
+        shops = ["Shop_a", "my_shop", "shop%", "shopping"]
+        for only, names in (
+            (TaskFilter(), list(owners)),
+            (TaskFilter(q="sHop"), shops),
+            (TaskFilter(q="%"), ["shop%"]),
+            (TaskFilter(q="p_"), ["Shop_a"]),
+            (TaskFilter(q="ÄRZ"), ["ÄRZTE"]),
+            (TaskFilter(owner="ann"), ["Shop_a", "shop%", "ÄRZTE", "shopping"]),
+            (TaskFilter(state="running"), ["Shop_a", "my_shop"]),
+            (TaskFilter(state="paused"), ["shop%"]),
+            (TaskFilter(state="failed"), []),
+            (TaskFilter(q="shop", owner="ann", state="running"), ["Shop_a"]),
+            (TaskFilter(prefix="shop", q="g"), ["shopping"]),
+        ):
+            assert await listed(backend, only, "created") == names
+            assert await listed(backend, only, "-created") == names[::-1]
+            assert await listed(backend, only, "name") == sorted(names)
+            assert await listed(backend, only, "-name") == sorted(names)[::-1]
 
     async def test_versions_are_listed_newest_first_by_a_cursor(self, backend: Backend) -> None:
         """Task store 6."""
