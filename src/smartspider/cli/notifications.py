@@ -1,4 +1,4 @@
-"""`notification add|list|test|delete|history`."""
+"""`notification add|list|change|pause|resume|test|delete|history`."""
 
 from __future__ import annotations
 
@@ -35,10 +35,16 @@ def _created_message(made: NotificationTargetMade) -> str:
     return f"notification target {made.id} {made.address}: {', '.join(made.events)}{signed}"
 
 
+def _target_message(target: NotificationTargetView) -> str:
+    state = "" if target.enabled else " (paused)"
+    return f"notification target {target.id} {target.address}: {', '.join(target.events)}{state}"
+
+
 def _print_targets(found: list[NotificationTargetView]) -> None:
     for one in found:
-        task = "" if one.task_id is None else f"  task {one.task_id}"
-        print_line(f"{one.id:>4}  {one.kind:<7}  {one.address}  {','.join(one.events)}{task}")
+        task = "" if one.task is None else f"  task {one.task}"
+        state = "" if one.enabled else "  paused"
+        print_line(f"{one.id:>4}  {one.kind:<7}  {one.address}  {','.join(one.events)}{task}{state}")
 
 
 def _print_deliveries(found: list[DeliveryView]) -> None:
@@ -85,6 +91,42 @@ def add(
 def list_targets(target: Target) -> list[NotificationTargetView]:
     """List notification targets."""
     return target.run(lambda operations: collect(operations.list_notifications))
+
+
+@notification.command()
+@ID
+@click.option("--address", default=None, metavar="ADDRESS", help="New URL or email address.")
+@click.option("--on", "events", multiple=True, type=click.Choice(EVENTS), help="Events to send from now on.")
+@click.option("--task", default=None, metavar="NAME", help="Only events of this task; '' for all tasks.")
+@with_target
+@printed(message=_target_message)
+def change(
+    notification_id: str, address: str | None, events: tuple[Any, ...], task: str | None, target: Target
+) -> NotificationTargetView:
+    """Change a notification target. What is not given stays, the signing secret too."""
+    return target.run(
+        lambda operations: operations.change_notification(
+            notification_id, address=address, events=events or None, task_id=task
+        )
+    )
+
+
+@notification.command()
+@ID
+@with_target
+@printed(message=_target_message)
+def pause(notification_id: str, target: Target) -> NotificationTargetView:
+    """Pause a notification target: it receives nothing until it is resumed."""
+    return target.run(lambda operations: operations.change_notification(notification_id, enabled=False))
+
+
+@notification.command()
+@ID
+@with_target
+@printed(message=_target_message)
+def resume(notification_id: str, target: Target) -> NotificationTargetView:
+    """Resume a notification target. What was waiting is sent; what happened meanwhile is not."""
+    return target.run(lambda operations: operations.change_notification(notification_id, enabled=True))
 
 
 @notification.command()

@@ -10,6 +10,7 @@ from smartspider.operations.operation import Body, Operations, Replay, operation
 from smartspider.services.inputs import parse_id
 from smartspider.views.listed import Listed
 from smartspider.views.notifications import (
+    ChannelView,
     DeliveryView,
     NotificationTargetMade,
     NotificationTargetView,
@@ -87,6 +88,19 @@ class NotificationOperations(Operations):
 
     @operation(
         "GET",
+        "/api/notifications/channels",
+        needs=("notifications", "read"),
+        summary="List the kinds of notification targets",
+        answer="What each kind needs",
+    )
+    async def list_channels(self) -> Listed[ChannelView]:
+        """Return what the address of each kind of target is, and what must be set before it can be used."""
+        from smartspider.services.notifications import targets
+
+        return targets.list_channels(self.installation)
+
+    @operation(
+        "GET",
         TARGET,
         needs=("notifications", "read"),
         summary="Get a notification target",
@@ -94,10 +108,50 @@ class NotificationOperations(Operations):
     )
     async def get_notification(self, notification_id: Id) -> NotificationTargetView:
         """Return a notification target."""
-        from smartspider.services.notifications.targets import visible_target
+        from smartspider.services.notifications import targets
 
         id_ = parse_id(notification_id, "notification target")
-        return visible_target(self.principal, await self.installation.notifications.get_target(id_))
+        return await targets.show_target(self.installation, self.principal, id_)
+
+    @operation(
+        "PATCH",
+        TARGET,
+        needs=("notifications", "write"),
+        summary="Update a notification target",
+        answer="The updated target",
+        body=Body(
+            "TargetUpdate",
+            "Fields to change; omitted fields stay unchanged. `kind` and the signing secret never change.",
+            examples=({"enabled": False}, {"events": ["run.failed"], "task_id": ""}),
+        ),
+    )
+    async def change_notification(
+        self,
+        notification_id: Id,
+        *,
+        address: Annotated[
+            str | None, body("A URL, or an email address.", min_length=3, max_length=2000)
+        ] = None,
+        events: Annotated[
+            Sequence[NotificationEvent] | None,
+            body("The events to send.", wire=list[NotificationEvent] | None, min_length=1, max_length=20),
+        ] = None,
+        task_id: Annotated[
+            str | None,
+            body("Only events of this task: its id or name; empty: of all tasks.", max_length=200),
+        ] = None,
+        enabled: Annotated[bool | None, body("False pauses the target.")] = None,
+    ) -> NotificationTargetView:
+        """Change, pause or resume a target. A paused target receives nothing; what was waiting for it is sent
+        when it is resumed, and events of the time in between are not.
+        """
+        from smartspider.services.notifications import targets
+        from smartspider.services.tasks.tasks import find_task
+
+        task = await find_task(self.installation, task_id) if task_id else None
+        change = targets.TargetChange(address, events, task, task_id == "", enabled)
+        id_ = parse_id(notification_id, "notification target")
+        return await targets.change_target(self.installation, self.principal, id_, change)
 
     @operation(
         "DELETE",

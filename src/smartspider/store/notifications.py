@@ -48,7 +48,8 @@ class NotificationStore:
     """1. A notification is added once for each target, event and name, also with several keepers.
     2. Writes of a keeper that no longer leads are refused.
     3. Changes to targets and their audit entries are one transaction.
-    4. A deleted target gets nothing more, and the targets of a task are deleted with it.
+    4. A paused target gets nothing until it is resumed. A deleted one gets nothing more, and the targets of
+       a task are deleted with it.
     5. There are at most `MAX_TARGETS`; every list uses an index.
     """
 
@@ -93,6 +94,47 @@ class NotificationStore:
         return await self._db.read(
             lambda connection: [_target(found) for found in rows(connection, SQL.targets, (after, limit))]
         )
+
+    async def change_target(
+        self,
+        target_id: int,
+        *,
+        actor: str,
+        address: str | None = None,
+        events: Sequence[NotificationEvent] | None = None,
+        task_id: int | None = None,
+        is_of_all_tasks: bool = False,
+        is_enabled: bool | None = None,
+    ) -> NotificationTarget:
+        """Change what is given. Without `task_id` the task stays, unless the target is to be one of all."""
+
+        def work(connection: Connection) -> NotificationTarget:
+            before = _get_target(connection, target_id)
+            if task_id is not None:
+                tasks.get_live(connection, task_id)
+            changed = msgspec.structs.replace(
+                before,
+                address=before.address if address is None else address,
+                events=before.events if events is None else tuple(events),
+                task_id=None if is_of_all_tasks else before.task_id if task_id is None else task_id,
+                is_enabled=before.is_enabled if is_enabled is None else is_enabled,
+            )
+            if changed == before:
+                return before
+            encoded = msgspec.json.encode(changed.events).decode()
+            values = (changed.address, encoded, changed.task_id, int(changed.is_enabled), target_id)
+            connection.execute(SQL.change_target, values)
+            detail = {
+                "events": list(changed.events),
+                "task": changed.task_id and f"task:{changed.task_id}",
+                "enabled": changed.is_enabled,
+                "address_changed": changed.address != before.address,
+            }
+            subject = f"notification:{target_id}"
+            audit.write(connection, self._db.now(), actor, "notification.changed", subject, **detail)
+            return changed
+
+        return await self._db.write(work)
 
     async def delete_target(self, target_id: int, *, actor: str) -> None:
         """Delete a target and its pending notifications."""

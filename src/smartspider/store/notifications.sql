@@ -12,6 +12,9 @@ SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FR
 SELECT id, kind, address, events, task_id, is_enabled, created_by, created_at FROM notification_target
 WHERE id > ? ORDER BY id LIMIT ?
 
+-- change_target: change a target
+UPDATE notification_target SET address = ?, events = ?, task_id = ?, is_enabled = ? WHERE id = ?
+
 -- delete_target: delete a target
 DELETE FROM notification_target WHERE id = ?
 
@@ -25,7 +28,9 @@ ON CONFLICT DO NOTHING RETURNING id
 
 -- due: notifications to deliver now
 SELECT id, target_id, name, run_id, data, created_at, tries, due_at, ended_at, error FROM notification
-WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?
+WHERE due_at IS NOT NULL AND due_at <= ? AND EXISTS (
+  SELECT 1 FROM notification_target WHERE id = notification.target_id AND is_enabled = 1
+) ORDER BY due_at LIMIT ?
 
 -- delivered: mark as delivered
 UPDATE notification SET tries = tries + 1, due_at = NULL, ended_at = ?, error = '' WHERE id = ? AND due_at IS NOT NULL

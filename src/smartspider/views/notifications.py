@@ -19,6 +19,8 @@ class NotificationTargetView(msgspec.Struct, frozen=True):
     events: list[NotificationEvent]
     task_id: str | None
     """The task whose events are sent; null means all tasks."""
+    task: str | None
+    """Its name."""
     enabled: bool
     created_by: str
     created_at: str
@@ -28,6 +30,19 @@ class NotificationTargetMade(NotificationTargetView, frozen=True):
     """A new target. `secret` signs its webhook and is returned only here; null for email and Slack."""
 
     secret: str | None
+
+
+class ChannelView(msgspec.Struct, frozen=True):
+    """A kind of notification target, and what its address is."""
+
+    kind: ChannelKind
+    address: Literal["url", "email"]
+    example: str
+    is_signed: bool
+    """True if a new target has a signing secret."""
+    usable: bool
+    hint: str
+    """The settings that are missing, if it cannot be used."""
 
 
 class DeliveryView(msgspec.Struct, frozen=True):
@@ -51,24 +66,18 @@ class TriedView(msgspec.Struct, frozen=True):
     error: str
 
 
-def target_view(target: NotificationTarget, *, in_full: bool) -> NotificationTargetView:
-    """Return a target, its address masked unless `in_full`."""
-    return NotificationTargetView(*_target(target, in_full=in_full))
-
-
-def target_made(target: NotificationTarget, secret: str | None) -> NotificationTargetMade:
-    """Return a new target with its secret."""
-    return NotificationTargetMade(*_target(target, in_full=True), secret=secret)
-
-
-def _target(
-    target: NotificationTarget, *, in_full: bool
-) -> tuple[str, ChannelKind, str, list[NotificationEvent], str | None, bool, str, str]:
-    return (
+def target_view(target: NotificationTarget, task: str | None, *, in_full: bool) -> NotificationTargetView:
+    """Return a target with the name of its task, its address masked unless `in_full`."""
+    return NotificationTargetView(
         *(str(target.id), target.kind, target.address if in_full else masked(target.address)),
-        *(list(target.events), None if target.task_id is None else str(target.task_id)),
+        *(list(target.events), None if target.task_id is None else str(target.task_id), task),
         *(target.is_enabled, target.created_by, format_time(target.created_at)),
     )
+
+
+def target_made(target: NotificationTargetView, secret: str | None) -> NotificationTargetMade:
+    """Return a new target with its secret."""
+    return NotificationTargetMade(**msgspec.structs.asdict(target), secret=secret)
 
 
 def masked(address: str) -> str:

@@ -75,8 +75,11 @@ async def test_an_operator_changes_only_what_is_theirs(api: Caller) -> None:
         (await api.post("/api/tokens", {"name": "op", "role": "operator"})).expect(201).json["token"]
     )
     (await operator("DELETE", "/api/notifications/1")).expect(403)
+    (await operator("PATCH", "/api/notifications/1", json={"enabled": False})).expect(403)
     (await operator.post("/api/notifications", {**HOOK, "task_id": "shop"})).expect(403)
     own = (await operator.post("/api/notifications", HOOK)).expect(201).json
+    (await operator("PATCH", f"/api/notifications/{own['id']}", json={"enabled": False})).expect(200)
+    (await operator("PATCH", f"/api/notifications/{own['id']}", json={"task_id": "shop"})).expect(403)
     (await operator("DELETE", f"/api/notifications/{own['id']}")).expect(204)
 
 
@@ -103,6 +106,79 @@ async def test_what_is_wrong_is_named(api: Caller, change: dict[str, object], pa
 async def test_private_addresses_are_refused_with_the_setting(api: Caller, host: str) -> None:
     problem = (await api.post("/api/notifications", {**HOOK, "address": f"http://{host}/"})).expect(422).json
     assert "SMARTSPIDER_ALLOW_PRIVATE" in problem["detail"]
+
+
+async def test_each_channel_says_what_it_needs(api: Caller, tmp_path: Path) -> None:
+    found = {
+        one["kind"]: one for one in (await api.get("/api/notifications/channels")).expect(200).json["items"]
+    }
+    assert {kind: one["address"] for kind, one in found.items()} == {
+        "webhook": "url",
+        "email": "email",
+        "slack": "url",
+    }
+    assert {kind for kind, one in found.items() if one["is_signed"]} == {"webhook"}
+    assert all(one["usable"] for one in found.values())
+    for kind, one in found.items():
+        body = {"kind": kind, "address": one["example"], "events": ["run.failed"]}
+        (await api.post("/api/notifications", body)).expect(201)
+    async with (
+        open_services(tmp_path / "other", SETTINGS) as other,
+        serving(other) as base,
+        aiohttp.ClientSession() as session,
+    ):
+        without = (await Caller(session, base, ADMIN_TOKEN).get("/api/notifications/channels")).json["items"]
+        (mail,) = [one for one in without if not one["usable"]]
+        assert (mail["kind"], "SMARTSPIDER_SMTP_URL" in mail["hint"]) == ("email", True)
+
+
+async def test_a_change_leaves_what_is_not_given_and_the_audit_has_no_address(
+    api: Caller, services: Services
+) -> None:
+    (await api.post("/api/tasks", {"name": "shop", "entry_urls": ["http://a.example/"]})).expect(201)
+    made = (await api.post("/api/notifications", {**HOOK, "task_id": "shop"})).expect(201).json
+    path = f"/api/notifications/{made['id']}"
+
+    async def change(**body: object) -> dict[str, object]:
+        changed: dict[str, object] = (await api("PATCH", path, json=body)).expect(200).json
+        assert changed == (await api.get(path)).expect(200).json
+        return changed
+
+    before = {name: value for name, value in made.items() if name != "secret"}
+    assert await change() == before
+    assert await change(enabled=False) == {**before, "enabled": False}
+    other = "https://hooks.example.com/other?key=hidden"
+    assert await change(address=other, enabled=True) == {**before, "address": other}
+    moved = await change(events=["run.paused", "run.paused"], task_id="")
+    assert moved == {**before, "address": other, "events": ["run.paused"], "task_id": None, "task": None}
+    assert (made["task"], await change(task_id="shop")) == (
+        "shop",
+        {**moved, "task_id": made["task_id"], "task": "shop"},
+    )
+    assert (await api.get("/api/notifications")).json["items"] == [(await api.get(path)).json]
+    entries = [
+        one for one in await services.installation.audit.entries() if one.action == "notification.changed"
+    ]
+    assert len(entries) == 4
+    assert not [one for one in entries if b"hidden" in one.detail]
+    assert b'"address_changed":true' in entries[-2].detail
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"address": "ftp://a.example/"}, 422),
+        ({"address": "http://10.0.0.1/"}, 422),
+        ({"events": []}, 422),
+        ({"kind": "slack"}, 422),
+        ({"task_id": "nothing"}, 404),
+    ],
+)
+async def test_a_wrong_change_changes_nothing(api: Caller, change: dict[str, object], status: int) -> None:
+    made = (await api.post("/api/notifications", HOOK)).expect(201).json
+    (await api("PATCH", f"/api/notifications/{made['id']}", json=change)).expect(status)
+    shown = (await api.get(f"/api/notifications/{made['id']}")).json
+    assert {**shown, "secret": made["secret"]} == made
 
 
 async def test_a_target_is_tried_out(api: Caller, services: Services) -> None:

@@ -113,6 +113,20 @@ async def test_nobody_is_told_of_other_tasks_other_events_or_what_was_before(har
     assert len(await tell(harness)) == 1
 
 
+async def test_a_paused_target_is_not_told_of_what_happened_meanwhile(harness: Harness) -> None:
+    await harness.task()
+    notifications = harness.installation.notifications
+    target = await notifications.add_target("webhook", "http://h/", EVERYTHING, task_id=None, actor="ann")
+    await notifications.change_target(target.id, actor="ann", is_enabled=False)
+    await run_of(harness, items=1)
+    assert await tell(harness) == []
+    await notifications.change_target(target.id, actor="ann", is_enabled=True)
+    assert await tell(harness) == []
+    await run_of(harness, items=2)
+    ((_, data),) = await tell(harness)
+    assert data["run"]["items"] == 2
+
+
 async def test_far_fewer_rows_than_usual_are_told(harness: Harness) -> None:
     await harness.task()
     await harness.installation.notifications.add_target(

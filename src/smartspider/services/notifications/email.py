@@ -12,7 +12,7 @@ from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
 from smartspider.core.notifications import SET_MAIL, NotificationTarget
 from smartspider.installation.installation import Installation
 from smartspider.installation.setting_parsers import MailServer
-from smartspider.services.notifications.notifier import Message, describe
+from smartspider.services.notifications.notifier import ChannelAddress, Message, describe
 from smartspider.services.notifications.targets import address_invalid
 
 TIMEOUT_S = 10.0
@@ -23,8 +23,14 @@ _ADDRESS = re.compile(r"[^\s@<>,;:\"'()\[\]\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.\-
 class EmailChannel:
     """Hands messages to the mail server of the settings."""
 
+    address = ChannelAddress("email", "ann@example.com")
+
     def __init__(self, installation: Installation) -> None:
         self._server = installation.settings.mail
+
+    def lacks(self) -> str:
+        """Return how to set a mail server, if there is none."""
+        return SET_MAIL if self._server is None else ""
 
     def check_address(self, address: str) -> None:
         """Accept one email address, if a mail server is set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -36,13 +36,26 @@ class Message(msgspec.Struct, frozen=True):
     body: bytes
 
 
+class ChannelAddress(msgspec.Struct, frozen=True):
+    """The form of the addresses of a channel's targets, with an example."""
+
+    form: Literal["url", "email"]
+    example: str
+
+
 class Channel(Protocol):
-    """A way to deliver messages to one kind of target.
+    """A way to deliver messages to one kind of target. `address` says what its address is, for forms.
 
     1. `check_address` raises `RequestInvalid` or `PrivateAddress` for an address it cannot deliver to.
     2. `send` returns once the receiver accepted the message, and raises `DeliveryFailed` otherwise.
     3. `secret` returns what its messages to a target are signed with; None if they are not signed.
+    4. `lacks` says what must be set before it can deliver anything; empty: nothing.
     """
+
+    address: ChannelAddress
+
+    def lacks(self) -> str:
+        """Return what must be set first."""
 
     def check_address(self, address: str) -> None:
         """Check the address of a new target."""

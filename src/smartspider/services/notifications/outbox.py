@@ -43,11 +43,13 @@ async def write_notifications(installation: Installation, *, epoch: int) -> bool
     """Write the notifications of the next batch of events; return True while there may be more."""
     notifications, events = installation.notifications, installation.events
     position = StoredPosition(installation.database, NOTIFICATIONS, epoch=epoch)
-    targets = [one for one in await notifications.find_targets(limit=MAX_TARGETS) if one.is_enabled]
+    known = await notifications.find_targets(limit=MAX_TARGETS)
+    targets = [one for one in known if one.is_enabled]
     if targets:
         outbox = NotificationOutbox(notifications, installation.store, targets, epoch=epoch)
         return await deliver_batch(events.since, outbox, position)
     last = await events.last_id()
-    if last > await position.read() + BATCH:  # a target receives only events after its creation
+    # A target receives only events after its creation, and none of the time in which it is paused.
+    if last > await position.read() + (0 if known else BATCH):
         await position.advance(last)
     return False

@@ -6,15 +6,21 @@ import msgspec
 
 from smartspider.core.notifications import NotificationTarget
 from smartspider.installation.installation import Installation
-from smartspider.services.notifications.notifier import Message, describe
+from smartspider.services.notifications.notifier import ChannelAddress, Message, describe
 from smartspider.services.notifications.webhook import check_url, post_json
 
 
 class SlackChannel:
     """Posts messages as text. The address is the URL of the incoming webhook, which is a secret itself."""
 
+    address = ChannelAddress("url", "https://hooks.slack.com/services/T000/B000/XXXX")
+
     def __init__(self, installation: Installation) -> None:
         self._policy = installation.policy
+
+    def lacks(self) -> str:
+        """Return nothing: it needs no setting."""
+        return ""
 
     def check_address(self, address: str) -> None:
         """Accept an http(s) URL that the address policy allows."""

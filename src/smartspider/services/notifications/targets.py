@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
+
+import msgspec
 
 from smartspider.core.access import Principal, require
 from smartspider.core.datetimes import format_time
@@ -11,10 +14,11 @@ from smartspider.core.notifications import ChannelKind, NotificationEvent, Notif
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import check_text, parse_cursor, to_page
-from smartspider.services.notifications.notifier import Notifier, numbered_message
+from smartspider.services.notifications.notifier import Channel, Notifier, numbered_message
 from smartspider.services.quotas import check_quota
 from smartspider.views.listed import Listed
 from smartspider.views.notifications import (
+    ChannelView,
     DeliveryView,
     NotificationTargetMade,
     NotificationTargetView,
@@ -25,6 +29,16 @@ from smartspider.views.notifications import (
 )
 
 MAX_ADDRESS = 2000
+
+
+class TargetChange(msgspec.Struct, frozen=True):
+    """A change of a target; what is None stays."""
+
+    address: str | None = None
+    events: Sequence[NotificationEvent] | None = None
+    task: TaskRecord | None = None
+    is_of_all_tasks: bool = False
+    is_enabled: bool | None = None
 
 
 async def create_target(
@@ -38,11 +52,7 @@ async def create_target(
 ) -> NotificationTargetMade:
     """Create a target; the signing secret is in this answer only."""
     require(principal, "notifications", "write", owner=None if task is None else task.owner)
-    check_text("address", address)
-    if len(address) > MAX_ADDRESS:
-        raise address_invalid(f"is longer than {MAX_ADDRESS} characters", "use a shorter one")
-    channel = Notifier(installation).channel(kind)
-    channel.check_address(address)
+    channel = _checked(installation, kind, address)
     await check_quota(installation, principal, "notifications")
     target = await installation.notifications.add_target(
         kind,
@@ -51,7 +61,55 @@ async def create_target(
         task_id=None if task is None else task.id,
         actor=principal.name,
     )
-    return target_made(target, channel.secret(target.id))
+    return target_made(await _view(installation, target, in_full=True), channel.secret(target.id))
+
+
+def _checked(installation: Installation, kind: ChannelKind, address: str) -> Channel:
+    """Return the channel of a kind, if it can deliver to an address."""
+    check_text("address", address)
+    if len(address) > MAX_ADDRESS:
+        raise address_invalid(f"is longer than {MAX_ADDRESS} characters", "use a shorter one")
+    channel = Notifier(installation).channel(kind)
+    channel.check_address(address)
+    return channel
+
+
+def list_channels(installation: Installation) -> Listed[ChannelView]:
+    """Return what each kind of target needs, and whether it can be used."""
+    notifier = Notifier(installation)
+    return Listed([channel_view(kind, notifier.channel(kind)) for kind in get_args(ChannelKind)], None)
+
+
+def channel_view(kind: ChannelKind, channel: Channel) -> ChannelView:
+    """Return the view of a channel. Target 0 stands for any target."""
+    address, lacks = channel.address, channel.lacks()
+    return ChannelView(
+        *(kind, address.form, address.example),
+        is_signed=channel.secret(0) is not None,
+        usable=not lacks,
+        hint=lacks,
+    )
+
+
+async def change_target(
+    installation: Installation, principal: Principal, target_id: int, change: TargetChange
+) -> NotificationTargetView:
+    """Change what is given of a target; the rest stays, its signing secret too."""
+    target = await owned_target(installation, principal, target_id)
+    if change.address is not None:
+        _checked(installation, target.kind, change.address)
+    if change.task is not None:
+        require(principal, "notifications", "write", owner=change.task.owner)
+    changed = await installation.notifications.change_target(
+        target.id,
+        actor=principal.name,
+        address=change.address,
+        events=None if change.events is None else tuple(dict.fromkeys(change.events)),
+        task_id=None if change.task is None else change.task.id,
+        is_of_all_tasks=change.is_of_all_tasks,
+        is_enabled=change.is_enabled,
+    )
+    return await _view(installation, changed, in_full=True)
 
 
 async def list_targets(
@@ -59,7 +117,14 @@ async def list_targets(
 ) -> Listed[NotificationTargetView]:
     """Return targets as the principal may see them, oldest first."""
     found = await installation.notifications.find_targets(after=parse_cursor(cursor) or 0, limit=limit + 1)
-    return to_page(found, limit, lambda one: one.id, lambda one: visible_target(principal, one))
+    tasks = {one.task_id for one in found if one.task_id is not None}
+    names: dict[int | None, str] = {one: (await installation.tasks.get(one)).name for one in tasks}
+    return to_page(
+        found,
+        limit,
+        lambda one: one.id,
+        lambda one: target_view(one, names.get(one.task_id), in_full=principal.owns(one.created_by)),
+    )
 
 
 async def list_deliveries(
@@ -73,9 +138,19 @@ async def list_deliveries(
     return to_page(found, limit, lambda one: one.id, delivery_view)
 
 
-def visible_target(principal: Principal, target: NotificationTarget) -> NotificationTargetView:
+async def show_target(
+    installation: Installation, principal: Principal, target_id: int
+) -> NotificationTargetView:
     """Return a target; its address is masked for other users than its owner and admins."""
-    return target_view(target, in_full=principal.owns(target.created_by))
+    target = await installation.notifications.get_target(target_id)
+    return await _view(installation, target, in_full=principal.owns(target.created_by))
+
+
+async def _view(
+    installation: Installation, target: NotificationTarget, *, in_full: bool
+) -> NotificationTargetView:
+    task = None if target.task_id is None else (await installation.tasks.get(target.task_id)).name
+    return target_view(target, task, in_full=in_full)
 
 
 async def owned_target(

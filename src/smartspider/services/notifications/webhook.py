@@ -18,7 +18,7 @@ from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.urls import normal_url
 from smartspider.fetch.private_addresses import CheckedResolver
 from smartspider.installation.installation import Installation
-from smartspider.services.notifications.notifier import Message
+from smartspider.services.notifications.notifier import ChannelAddress, Message
 from smartspider.services.notifications.targets import address_invalid
 
 TIMEOUT_S = 10.0
@@ -29,10 +29,16 @@ class WebhookChannel:
     refused at that moment.
     """
 
+    address = ChannelAddress("url", "https://hooks.example.com/smartspider")
+
     def __init__(self, installation: Installation) -> None:
         self._policy = installation.policy
         self._installation = installation
         self._clock = installation.clock
+
+    def lacks(self) -> str:
+        """Return nothing: it needs no setting."""
+        return ""
 
     def check_address(self, address: str) -> None:
         """Accept an http(s) URL that the address policy allows."""

@@ -99,6 +99,21 @@ class NotificationStoreContract(BackendContract):
         assert sorted(new) == [0, 0, 2]
         assert len(await backend.notices.due()) == 2
 
+    async def test_a_paused_target_gets_nothing_until_it_is_resumed(self, backend: Backend) -> None:
+        """Notifications 4, 3: what waits stays, and a change without effect has no audit entry."""
+        target, epoch = await hook(backend), await leading(backend)
+        await backend.notices.put([(target.id, 1, "run.failed", 7, b"{}")], epoch=epoch)
+        for _ in range(2):
+            paused = await backend.notices.change_target(target.id, actor="bob", is_enabled=False)
+            assert paused == msgspec.structs.replace(target, is_enabled=False)
+        assert await backend.notices.due() == []
+        assert await backend.notices.change_target(target.id, actor="bob", is_enabled=True) == target
+        assert [one.target_id for one in await backend.notices.due()] == [target.id]
+        entries = [entry for entry in await audit_rows(backend) if entry[1] == "notification.changed"]
+        assert [(entry[0], entry[3]["enabled"]) for entry in entries] == [("bob", False), ("bob", True)]
+        with pytest.raises(NotFound):
+            await backend.notices.change_target(target.id + 1, actor="bob", is_enabled=False)
+
     async def test_who_does_not_lead_writes_nothing(self, backend: Backend) -> None:
         """Notifications 2."""
         target, epoch = await hook(backend), await leading(backend)
