@@ -10,6 +10,7 @@ from smartspider.views.arguments import ExportArguments, Fields, RunArguments, W
 from smartspider.views.listed import Listed
 from smartspider.views.params import Cursor, Limit, Param, query
 from smartspider.views.results import (
+    ChangeKind,
     CleaningView,
     CoverageView,
     DifferenceView,
@@ -22,8 +23,18 @@ RowCursor = Annotated[
     str | None,
     Param(about="`next` of the previous page.", rules={"max_length": 3000, "pattern": "^[0-9A-Za-z_-]*$"}),
 ]
+Format = Annotated[
+    str,
+    Param(
+        about="csv, json, jsonl, md, xml, xlsx, parquet, sqlite, or a format added by a plug-in.",
+        rules={"max_length": 40},
+        examples=("csv",),
+    ),
+]
 ROW = {
+    "id": "1099511627777",
     "run_id": "1",
+    "page_id": "1099511627777",
     "url": "http://127.0.0.1:8001/list?page=1",
     "data": {"title": "Sencha", "price": 12.5},
     "fingerprint": "5ecd9c64b8f3a1d0f6b1a2c3d4e5f607",
@@ -129,19 +140,22 @@ class ResultOperations(Operations):
         "/api/results/diff",
         needs=("results", "read"),
         summary="Compare two runs",
-        answer="The counts, and the first changes",
+        answer="The counts, and a page of the changes",
     )
     async def compare_results(
         self,
         *,
         with_: Annotated[str | None, query("The run to compare with.", alias="with", max_length=40)] = None,
         key: Annotated[str, query("Fields that identify a row: `a,b`.", max_length=1000)] = "",
+        kind: Annotated[ChangeKind | None, query("Only changes of this kind.")] = None,
         limit: Limit = 100,
+        cursor: Cursor = None,
         **source: Unpack[RunArguments],
     ) -> DifferenceView:
         """Compare a run with the previous completed run, or with the run `with`.
 
-        The counts cover all rows. To get all new and changed rows, export with `only_changes`.
+        The counts cover all rows. Every page compares the runs again: to get all new and changed rows,
+        export with `only_changes`.
         """
         from smartspider.services.results import results
 
@@ -151,6 +165,8 @@ class ResultOperations(Operations):
             results.row_source(source),
             with_,
             key,
+            kind=kind,
+            cursor=cursor,
             limit=limit,
         )
 
@@ -187,6 +203,7 @@ class ResultOperations(Operations):
         step: Annotated[
             str | None, query("Only this step: `number`, or `pipeline[2] number`.", max_length=1000)
         ] = None,
+        page_id: Annotated[str | None, query("Only values of this request.", max_length=40)] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
         **source: Unpack[RunArguments],
@@ -198,6 +215,7 @@ class ResultOperations(Operations):
             self.installation,
             results.row_source(source),
             (field, step),
+            page_id=page_id,
             cursor=cursor,
             limit=limit,
         )
@@ -228,14 +246,7 @@ class ResultOperations(Operations):
     async def _begin_export(
         self,
         *,
-        format: Annotated[  # noqa: A002 - the name of the API's parameter
-            str,
-            Param(
-                about="csv, json, jsonl, md, xml, xlsx, parquet, sqlite, or a format added by a plug-in.",
-                rules={"max_length": 40},
-                examples=("csv",),
-            ),
-        ] = "jsonl",
+        format: Format = "jsonl",  # noqa: A002 - the name of the API's parameter
         **options: Unpack[ExportArguments],
     ) -> Any:
         """Export all rows of a run as a file. Text formats are streamed; xlsx, parquet and sqlite files are
@@ -251,6 +262,42 @@ class ResultOperations(Operations):
         shows_all = await sees_secrets_of(self.principal, self.installation, str(run.task_id))
         choice = exports.export_choice(format, options, masks_urls=not shows_all)
         return self.services.exports.begin(run, choice, self.principal.name)
+
+    @operation(
+        "GET",
+        "/api/results/export",
+        needs=("results", "read"),
+        summary="Save rows as a file with a browser",
+        answer="The file",
+        name="save_results",
+        is_file=True,
+    )
+    async def _save(
+        self,
+        *,
+        format: Format = "jsonl",  # noqa: A002 - the name of the API's parameter
+        **options: Unpack[ExportArguments],
+    ) -> Any:
+        """Export all rows of a run as POST does, for browsers: they open this address with a ticket and write
+        the file to disk while it arrives.
+        """
+        return await self._begin_export(format=format, **options)
+
+    @operation(
+        "GET",
+        "/api/results/{row_id}",
+        needs=("results", "read"),
+        summary="Get a row",
+        answer="The row",
+        example=ROW,
+    )
+    async def get_result(
+        self, row_id: Annotated[str, Param(about="The id of a row.", rules={"max_length": 40})]
+    ) -> ResultView:
+        """Return a row by its id."""
+        from smartspider.services.results import results
+
+        return await results.get_row(self.installation, row_id)
 
 
 def _several(where: str | Sequence[str]) -> list[str]:

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from smartspider.core.items.columns import ColumnKind
+
 Row = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})]
 """The fields of a row, as stored."""
 
@@ -13,7 +15,10 @@ Row = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})]
 class ResultView(msgspec.Struct, frozen=True):
     """A row: its fields in task order, and where and when it was found."""
 
+    id: str
     run_id: str
+    page_id: str
+    """The id of the request that brought it."""
     url: str
     data: Row
     fingerprint: str
@@ -38,6 +43,8 @@ class FieldCoverage(msgspec.Struct, frozen=True):
     share: float
     """0 to 1."""
     examples: list[Any]
+    type: ColumnKind
+    """`number` is any number, `datetime` a text, `json` a list, an object or any value."""
 
 
 class CoverageView(msgspec.Struct, frozen=True):
@@ -82,6 +89,9 @@ class CleaningView(msgspec.Struct, frozen=True):
     """A remark about a value that is a guess; else empty."""
 
 
+ChangeKind = Literal["new", "changed", "gone"]
+
+
 class RowEdit(msgspec.Struct, frozen=True):
     """A changed field of a row; null for a missing value."""
 
@@ -93,7 +103,9 @@ class RowEdit(msgspec.Struct, frozen=True):
 class RowChange(msgspec.Struct, frozen=True):
     """A row that is new, changed or gone. `row` is its current content; for a gone row, its last content."""
 
-    kind: Literal["new", "changed", "gone"]
+    kind: ChangeKind
+    id: str
+    """The id of the row; of a gone row, that in the earlier run."""
     url: str
     row: dict[str, Any]
     edits: list[RowEdit] = []
@@ -112,7 +124,7 @@ class ChangeCounts(msgspec.Struct, frozen=True):
 
 
 class DifferenceView(msgspec.Struct, frozen=True):
-    """The changes from one run of a task to another: the counts, and the first changes."""
+    """The changes from one run of a task to another: the counts, and a page of the changes."""
 
     before: str
     """The id of the earlier run."""
@@ -123,6 +135,8 @@ class DifferenceView(msgspec.Struct, frozen=True):
     changes: list[RowChange]
     has_more: bool
     """True if there are more changes."""
+    next: str | None
+    """The cursor of the next page; null if there are no more changes."""
 
 
 class FileView(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ import openpyxl  # type: ignore[import-untyped] # ships no types
 import pytest
 from click.testing import CliRunner
 from tests.unit.api.asking import Caller
+from tests.unit.api.doors import make_token
 from tests.unit.api.rows import TEA, crawled
 
 from smartspider.api.limits import ApiLimits
@@ -147,6 +148,28 @@ async def test_some_rows_and_fields_are_exported(services: Services, api: Caller
     both = await exported(api, run, "jsonl", "&fields=name&envelope=true&where=name%3DAssam")
     whole = await exported(api, run, "jsonl", "&envelope=true&where=name%3DAssam")
     assert json.loads(both) == {**json.loads(whole), "data": {"name": "Assam"}}
+
+
+async def test_a_browser_saves_the_same_file_with_a_ticket(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation, [*TEA, *MANY[:2500]])
+    viewer = api.with_token(await make_token(services, "viewer", "viewer"))
+    nobody = api.with_token(None)
+    asked = f"run_id={run.id}&format=csv&where=price%3E%3D12"
+
+    async def ticket(query: str) -> str:
+        sent = {"for": f"/api/results/export?{query}"}
+        secret: str = (await viewer.post("/api/auth/ticket", sent)).expect(200).json["ticket"]
+        return secret
+
+    secret = await ticket(asked)
+    for other in (f"run_id={run.id}&format=csv", f"{asked}&where=name%3DAssam"):
+        (await nobody.get(f"/api/results/export?{other}&ticket={secret}")).expect(401)
+    saved = (await nobody.get(f"/api/results/export?{asked}&ticket={secret}")).expect(200)
+    assert saved.headers["Content-Disposition"] == f'attachment; filename="tea-run-{run.id}.csv"'
+    assert saved.body == (await api.post(f"/api/results/export?{asked}")).expect(200).body
+    (await nobody.get(f"/api/results/export?{asked}&ticket={secret}")).expect(401)
+    for unclear, status in (("run_id=99", 404), (f"run_id={run.id}&format=pdf", 422), ("format=csv", 422)):
+        (await nobody.get(f"/api/results/export?{unclear}&ticket={await ticket(unclear)}")).expect(status)
 
 
 async def test_a_run_without_rows_is_an_empty_file(services: Services, api: Caller) -> None:

@@ -26,7 +26,7 @@ async def test_a_row_is_told_with_where_it_comes_from(services: Services, api: C
     run = await crawled(services.installation)
     page = (await api.get(f"/api/results?run_id={run.id}")).expect(200).json
     first = page["items"][0]
-    assert list(first) == ["run_id", "url", "data", "fingerprint", "created_at"]
+    assert list(first) == ["id", "run_id", "page_id", "url", "data", "fingerprint", "created_at"]
     assert (first["run_id"], first["url"], first["data"]) == (
         str(run.id),
         "http://tea.example/list",
@@ -36,6 +36,18 @@ async def test_a_row_is_told_with_where_it_comes_from(services: Services, api: C
     assert first["created_at"].endswith("Z")
     assert [item["data"] for item in page["items"]] == TEA
     assert page["next"] is None
+    brought_by = (await api.get(f"/api/runs/{run.id}/pages/{first['page_id']}")).expect(200).json
+    assert brought_by["page"]["url"] == first["url"]
+
+
+async def test_a_row_is_found_by_its_id(services: Services, api: Caller) -> None:
+    run = await crawled(services.installation)
+    listed = (await api.get(f"/api/results?run_id={run.id}")).expect(200).json["items"]
+    for row in listed:
+        assert (await api.get(f"/api/results/{row['id']}")).expect(200).json == row
+    assert len({row["id"] for row in listed}) == len(listed)
+    for unknown in (str(int(listed[-1]["id"]) + 1), "0", "x", "-1"):
+        (await api.get(f"/api/results/{unknown}")).expect(404)
 
 
 async def test_a_task_means_its_newest_run(services: Services, api: Caller) -> None:
@@ -97,6 +109,9 @@ async def test_a_run_of_another_task_is_not_found(services: Services, api: Calle
         (["name~FINE"], [2]),
         (["price?"], [0, 1, 3]),
         (["price="], [2]),
+        (["tags="], [2]),
+        (["tags!="], [0, 1, 3]),
+        (["seller="], [2]),
         (["price!="], [0, 1, 3]),
         (["seen<2026-02"], [1]),
         (["price=3.00"], [1]),
@@ -177,8 +192,14 @@ async def test_coverage_tells_how_full_the_fields_are(services: Services, api: C
         "seller": 3,
         "seen": 1,
     }
+    for one in whole["fields"]:
+        without = await names(api, run_id=run.id, where=f"{one['field']}=")
+        assert len(without) == 4 - one["filled"], one
+    assert [one["type"] for one in whole["fields"]] == ["text", "number", "text", "text", "text"]
     some = (await api.get(f"/api/results/coverage?run_id={run.id}&fields=price&sample=2")).expect(200).json
-    assert some["fields"] == [{"field": "price", "filled": 1, "share": 0.5, "examples": [40]}]
+    assert some["fields"] == [
+        {"field": "price", "filled": 1, "share": 0.5, "examples": [40], "type": "number"}
+    ]
 
 
 async def test_rejects_are_listed_by_pages(services: Services, api: Caller) -> None:
@@ -223,6 +244,13 @@ async def test_the_cleaning_log_is_listed_by_field_and_step(services: Services, 
     assert await items("&step=trim") == list(range(1, 2500, 2))
     assert await items("&step=pipeline[0]%20number&field=b&limit=1000") == list(range(0, 2500, 6))
     assert await items("&step=rim") == []
+    (page,) = (await api.get(f"/api/runs/{run.id}/pages")).expect(200).json["items"]
+    assert await items(f"&page_id={page['id']}&limit=1000") == list(range(2500))
+    assert await items(f"&page_id={page['id']}&field=b&limit=300") == list(range(0, 2500, 3))
+    other = await crawled(services.installation, changes=changes[:1])
+    (of_other,) = (await api.get(f"/api/runs/{other.id}/pages")).expect(200).json["items"]
+    for wrong in (of_other["id"], "x"):
+        (await api.get(f"/api/results/cleaning?run_id={run.id}&page_id={wrong}")).expect(404)
 
 
 async def test_two_runs_are_compared(services: Services, api: Caller) -> None:
@@ -235,9 +263,42 @@ async def test_two_runs_are_compared(services: Services, api: Caller) -> None:
         assert view["counts"] == {"new": 1, "changed": 1, "gone": 2, "unchanged": 1, "unseen": 0}
         assert [change["kind"] for change in view["changes"]] == ["changed", "new", "gone", "gone"]
         assert view["changes"][0]["edits"] == [{"field": "price", "before": 12.5, "after": 13}]
-        assert view["has_more"] is False
+        assert (view["has_more"], view["next"]) == (False, None)
     short = (await api.get("/api/results/diff?task_id=tea&key=name&limit=1")).expect(200).json
     assert (len(short["changes"]), short["has_more"]) == (1, True)
+
+
+async def test_changes_are_listed_by_kind_and_pages(services: Services, api: Caller) -> None:
+    rows = [{**TEA[0], "name": f"row {number}", "price": number} for number in range(12)]
+    first = await crawled(services.installation, rows[:8])
+    changed = [{**row, "price": 99} if number % 2 else row for number, row in enumerate(rows[:6])]
+    second = await crawled(services.installation, [*changed, *rows[8:]])
+
+    async def listed(asked: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor = ""
+        while True:
+            path = f"/api/results/diff?run_id={second.id}&key=name{asked}{cursor}"
+            view = (await api.get(path)).expect(200).json
+            assert view["counts"] == {"new": 4, "changed": 3, "gone": 2, "unchanged": 3, "unseen": 0}
+            found += view["changes"]
+            if view["next"] is None:
+                return found
+            cursor = f"&cursor={view['next']}"
+
+    whole = await listed("")
+    for limit in (1, 2, 3, 9):
+        assert await listed(f"&limit={limit}") == whole
+        for kind in ("new", "changed", "gone"):
+            of_kind = [change for change in whole if change["kind"] == kind]
+            assert await listed(f"&limit={limit}&kind={kind}") == of_kind
+    assert [change["kind"] for change in whole] == ["changed"] * 3 + ["new"] * 4 + ["gone"] * 2
+    for change in whole:
+        row = (await api.get(f"/api/results/{change['id']}")).expect(200).json
+        assert row["data"] == change["row"]
+        assert row["run_id"] == str(first.id if change["kind"] == "gone" else second.id)
+    for cursor in ("x", "1"):
+        (await api.get(f"/api/results/diff?run_id={second.id}&cursor={cursor}")).expect(422)
 
 
 async def test_runs_that_cannot_be_compared_are_told(services: Services, api: Caller) -> None:

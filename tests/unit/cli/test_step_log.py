@@ -98,6 +98,9 @@ def test_the_cleaning_log_is_told_by_field_and_step(folder: Path, capsys: pytest
     for choice in (["--field", "price"], ["--step", "number"], ["--step", "pipeline[0] number"]):
         assert main([*asked, *choice]) == 0
         assert _lines(capsys.readouterr().out) == [everything[1]]
+    page = str(int(everything[0]["id"]) >> 40 << 40 | 1)
+    assert main([*asked, "--page", page]) == 0
+    assert _lines(capsys.readouterr().out) == everything
     assert main([*asked, "--field", "none"]) == 0
     assert capsys.readouterr() == ("", "0 changes of run 1\n")
 

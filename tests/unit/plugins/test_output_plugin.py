@@ -73,7 +73,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 async def batches() -> AsyncIterator[Sequence[StoredItem]]:
     rows = [b'{"name":"Tea \\"green\\"","price":1.5}', b'{"name":"Cup","price":null}']
-    yield [StoredItem(number, 1, f"http://h/{number}", row, 0.0) for number, row in enumerate(rows)]
+    yield [StoredItem(number, 1, f"http://h/{number}", row, 0.0, 1) for number, row in enumerate(rows)]
 
 
 async def test_a_format_written_after_the_guide_writes_files(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Items:
     async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
         self.passes += 1
         for number, data in enumerate(DATA, start=after + 1):
-            yield [StoredItem(number, run_id, f"http://h/{number}", data, 1_700_000_000.25)]
+            yield [StoredItem(number, run_id, f"http://h/{number}", data, 1_700_000_000.25, 1)]
             if self._error is not None:
                 raise self._error
 

@@ -30,7 +30,7 @@ class Items:
         for start in range(0, len(ROWS), 3):
             self.batches += 1
             yield [
-                StoredItem(row["n"], run_id, "", json.dumps(row).encode(), 0.0)
+                StoredItem(row["n"], run_id, "", json.dumps(row).encode(), 0.0, 1)
                 for row in ROWS[start : start + 3]
             ]
 

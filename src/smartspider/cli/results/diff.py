@@ -16,7 +16,7 @@ from smartspider.cli.terminal.output import json_option, print_json_line, print_
 if TYPE_CHECKING:
     from smartspider.installation.installation import Installation
     from smartspider.operations.table import AllOperations
-    from smartspider.views.results import ChangeCounts, RowChange
+    from smartspider.views.results import ChangeCounts, ChangeKind, RowChange
 
 SHOWN = 100
 MARKS = {"new": "+", "changed": "~", "gone": "-"}
@@ -41,6 +41,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     run_b: str | None
     task: str | None
     key: str
+    kind: ChangeKind | None
     limit: int | None
 
 
@@ -51,6 +52,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--key", default="", metavar="A,B", help="Key fields that identify a row.  [default: the task's]"
 )
+@click.option("--kind", type=click.Choice(list(MARKS)), default=None, help="List only changes of this kind.")
 @click.option(
     "--limit",
     type=click.IntRange(0),
@@ -82,7 +84,7 @@ def diff(
             if as_json:
                 _print_json_lines(found)
             else:
-                _print_diff(found, SHOWN if limit is None else limit, is_local=is_local)
+                _print_diff(found, options, is_local=is_local)
 
     target.run_at(run_a, compare, task=choice["task"])
 
@@ -129,7 +131,7 @@ async def _compare_local(
     plan = run_plan(after)
     fields = key_fields(plan, [name for part in options.key.split(",") if (name := part.strip())])
     async with diff_runs(store, before, after, plan, fields) as found:
-        changes = found.changes(options.limit)
+        changes = found.changes(options.limit, kind=options.kind)
         yield RunDiff(str(before.id), str(after.id), found.key, found.counts, changes, fields)
 
 
@@ -140,7 +142,7 @@ async def _compare_remote(
     earlier, later = runs
     limit = PAGE if options.limit is None else options.limit
     found = await operations.compare_results(
-        run_id=later, with_=earlier, key=options.key, limit=max(1, min(limit, PAGE))
+        run_id=later, with_=earlier, key=options.key, kind=options.kind, limit=max(1, min(limit, PAGE))
     )
     fields = [] if found.key in ("page URL", "content") else found.key.split(", ")
     yield RunDiff(found.before, found.after, found.key, found.counts, found.changes[:limit], fields)
@@ -158,11 +160,12 @@ def _print_json_lines(found: RunDiff) -> None:
     print_json_line({"summary": {**runs, **msgspec.structs.asdict(found.counts)}})
 
 
-def _print_diff(found: RunDiff, limit: int, *, is_local: bool) -> None:
+def _print_diff(found: RunDiff, options: DiffOptions, *, is_local: bool) -> None:
     counts = found.counts
+    listed = {"new": counts.new, "changed": counts.changed, "gone": counts.gone}
     for change in found.changes:
         print_line(_change_line(change, found.fields))
-    more = counts.new + counts.changed + counts.gone - limit
+    more = (listed[options.kind] if options.kind else sum(listed.values())) - (options.limit or 0)
     if more > 0:
         print_message(f"and {more} more; --limit shows more of them{', --json all' if is_local else ''}")
     text = f"{counts.new} new, {counts.changed} changed, {counts.gone} gone, {counts.unchanged} unchanged"

@@ -11,6 +11,7 @@ import msgspec
 from smartspider.cli.results.options import (
     RUN,
     TASK,
+    WHERE,
     check_stdout_free,
     file_options,
     only_changes_option,
@@ -36,6 +37,13 @@ class ExportSummary(msgspec.Struct, frozen=True):
     notes: list[str] = []
 
 
+class ChosenRows(msgspec.Struct, frozen=True):
+    """The rows that are exported."""
+
+    only_changes: bool
+    where: tuple[str, ...]
+
+
 def _summary_message(written: ExportSummary) -> str:
     rows = "rows" if written.items is None else count(written.items, "row")
     lines = [f"{rows} of run {written.run_id}: {join_names(written.outputs) or 'standard output'}"]
@@ -48,6 +56,7 @@ def _summary_message(written: ExportSummary) -> str:
 @TASK
 @file_options
 @only_changes_option
+@WHERE
 @with_target
 @printed(
     message=_summary_message,
@@ -65,14 +74,15 @@ def export(
     target: Target,
     *,
     only_changes: bool,
+    where: tuple[str, ...],
     **file_settings: Any,
 ) -> ExportSummary:
-    """Export all rows of a run so far to files."""
+    """Export the rows of a run so far to files."""
     from smartspider.cli.runs.lookup import find_run
     from smartspider.outputs.stdout import STDOUT
     from smartspider.services.results.outputs import check_outputs
 
-    options = output_options(file_settings)
+    options, rows = output_options(file_settings), ChosenRows(only_changes, where)
     check_stdout_free(outputs, as_json=click.get_current_context().params["as_json"])
     check_outputs(outputs, options)
 
@@ -81,10 +91,10 @@ def export(
         assert run.run_id is not None  # noqa: S101 - a run has one
         installation = local_installation(operations)
         if installation is not None:
-            return await _write_local(installation, run.run_id, outputs, options, only_changes=only_changes)
-        items = None if only_changes else run.items
+            return await _write_local(installation, run.run_id, outputs, options, rows)
+        items = None if only_changes or where else run.items
         for path in outputs:
-            await _download(operations, run.run_id, path, options, only_changes=only_changes)
+            await _download(operations, run.run_id, path, options, rows)
         return ExportSummary(run.run_id, items, [str(path) for path in outputs if path != STDOUT])
 
     return target.run_at(run_id, write, task=task)
@@ -95,25 +105,27 @@ async def _write_local(
     run_id: str,
     paths: tuple[Path, ...],
     options: OutputOptions,
-    *,
-    only_changes: bool,
+    chosen: ChosenRows,
 ) -> ExportSummary:
     """Write all files in one pass over the rows."""
     from smartspider.services.plans import run_plan
     from smartspider.services.results.columns import stored_columns
     from smartspider.services.results.diff import rows_of
+    from smartspider.services.results.filters import matching_rows, parse_where
     from smartspider.services.results.outputs import write_outputs
 
     store = installation.store
     run = await store.get_run(int(run_id))
     plan = run_plan(run)
-    rows = rows_of(store, run, plan, only_changes=only_changes)
-    written = await write_outputs(rows, paths, await stored_columns(store, run.id, plan), options)
+    columns = await stored_columns(store, run.id, plan)
+    conditions = parse_where(chosen.where, [column.name for column in columns])
+    rows = matching_rows(rows_of(store, run, plan, only_changes=chosen.only_changes), conditions)
+    written = await write_outputs(rows, paths, columns, options)
     return ExportSummary(run_id, written.rows, written.files, written.notes)
 
 
 async def _download(
-    operations: AllOperations, run_id: str, path: Path, options: OutputOptions, *, only_changes: bool
+    operations: AllOperations, run_id: str, path: Path, options: OutputOptions, chosen: ChosenRows
 ) -> None:
     """Write a file that the server exports; it appears only when it is complete."""
     from smartspider.cli.results.received_file import write_pieces
@@ -130,7 +142,8 @@ async def _download(
         format="jsonl" if path == STDOUT else suffix,
         run_id=run_id,
         compression=compression,
-        only_changes=only_changes,
+        only_changes=chosen.only_changes,
+        where=chosen.where,
         envelope=options.has_envelope,
         excel=options.is_for_excel,
         delimiter=options.delimiter,

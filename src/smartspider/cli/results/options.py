@@ -19,6 +19,13 @@ RUN = click.option(
     "--run", "run_id", default=None, metavar="RUN", help="Id of the run.  [default: the newest run]"
 )
 TASK = click.option("--task", default=None, metavar="NAME", help="Use the newest run of this task.")
+WHERE = click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only rows that match: FIELD=VALUE, !=, <, <=, >, >=, FIELD~PART (contains) or FIELD? (not null)."
+    " Repeat to combine with AND.",
+)
 LIMIT = limit_option(20, "rows")
 JSON_LINES = "Print one JSON object per line."
 FORMATS = ".jsonl .json .csv .xlsx .parquet .xml .sqlite .md; text formats also with .gz .zst .bz2 .xz"

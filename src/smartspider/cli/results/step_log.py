@@ -68,6 +68,7 @@ def _print_changes(found: tuple[str, list[CleaningView]]) -> None:
 @click.option(
     "--step", default=None, metavar="NAME", help="Only this step: `number`, or `pipeline[2] number`."
 )
+@click.option("--page", "page_id", default=None, metavar="ID", help="Only values of this request.")
 @LIMIT
 @with_target
 @printed(

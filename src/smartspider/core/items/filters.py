@@ -36,9 +36,9 @@ class Condition(msgspec.Struct, frozen=True):
     """A condition on a value. `path` is a field or a JSON path into it: `price`, `tags[0]`, `seller.name`.
 
     `value` may be text: it equals the same text, the number it denotes (`3` and `3.0`), a list or an
-    object as JSON and, if empty, null or a missing value. `lt`, `le`, `gt` and `ge` compare numbers as
-    numbers and other text as text. `contains` finds a case-insensitive substring or an element of a list.
-    `exists` matches everything but null.
+    object as JSON and, if empty, null, a missing value and an empty list or object. `lt`, `le`, `gt` and
+    `ge` compare numbers as numbers and other text as text. `contains` finds a case-insensitive substring or
+    an element of a list. `exists` matches everything but null.
     """
 
     path: str
@@ -177,7 +177,7 @@ def _equals(wanted: Any) -> Callable[[Any], bool]:
             case int() | float():
                 return number is not None and bool(value == number)
             case _:
-                return bool(call_deep(lambda inner: inner == content, value))
+                return bool(call_deep(lambda inner: inner == content, value)) if text else not value
 
     return equals
 

@@ -14,13 +14,13 @@ from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.requests.request import fingerprint
 from smartspider.core.requests.urls import CanonicalRules, canonical_url
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.run import Run
+from smartspider.core.runs.run import Run, run_of
 from smartspider.services.results.background import BackgroundThread
 from smartspider.services.results.matching import Matching, MatchKey
 from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.records import UrlRecord
 from smartspider.store.runs.store import RunStore
-from smartspider.views.results import ChangeCounts, RowChange, RowEdit
+from smartspider.views.results import ChangeCounts, ChangeKind, RowChange, RowEdit
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -32,18 +32,27 @@ class Difference(msgspec.Struct, frozen=True):
     counts: ChangeCounts
     _matching: Matching
 
-    def changes(self, limit: int | None = None) -> Iterator[RowChange]:
-        """Yield new and changed rows in the order of the later run, then gone rows, at most `limit`."""
+    def changes(
+        self, limit: int | None = None, *, kind: ChangeKind | None = None, after: int | None = None
+    ) -> Iterator[RowChange]:
+        """Yield new and changed rows in the order of the later run, then gone rows, at most `limit`.
+
+        `kind` selects those of one kind, `after` is the id of the last change of the previous page.
+        """
         left = self.counts.new + self.counts.changed + self.counts.gone if limit is None else limit
-        for _, url, data, old in self._matching.arrived(left):
-            left -= 1
-            row = msgspec.json.decode(data)
-            if old is None:
-                yield RowChange("new", url, row)
-            else:
-                yield RowChange("changed", url, row, _edits(msgspec.json.decode(old), row))
-        for url, data in self._matching.left(left):
-            yield RowChange("gone", url, msgspec.json.decode(data))
+        is_of_gone = after is not None and run_of(after) == self.before.id
+        if kind != "gone" and not is_of_gone:
+            for item_id, url, data, old in self._matching.arrived(left, kind, after or 0):
+                left -= 1
+                row = msgspec.json.decode(data)
+                if old is None:
+                    yield RowChange("new", str(item_id), url, row)
+                else:
+                    edits = _edits(msgspec.json.decode(old), row)
+                    yield RowChange("changed", str(item_id), url, row, edits)
+        if kind in (None, "gone"):
+            for item_id, url, data in self._matching.left(left, after or 0 if is_of_gone else 0):
+                yield RowChange("gone", str(item_id), url, msgspec.json.decode(data))
 
 
 @asynccontextmanager

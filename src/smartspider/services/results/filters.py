@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from difflib import get_close_matches
 from typing import Any, cast
@@ -12,6 +12,7 @@ from smartspider.core.errors import RequestInvalid
 from smartspider.core.items.filters import Condition, Operator, parse_path, quote_key, row_filter
 from smartspider.core.pages.extraction import Item
 from smartspider.outputs.cells import decode_row
+from smartspider.store.results.rows import StoredItem
 from smartspider.store.runs.store import RunStore
 from smartspider.views.arguments import MAX_CONDITIONS
 
@@ -37,6 +38,16 @@ async def find_rows(store: RunStore, run_id: int, limit: int, where: Sequence[Co
                     if len(rows) >= limit:
                         return rows
     return rows
+
+
+async def matching_rows(
+    batches: AsyncIterator[Sequence[StoredItem]], where: Sequence[Condition]
+) -> AsyncIterator[Sequence[StoredItem]]:
+    """Yield the rows that match all conditions."""
+    fits = row_filter(where)
+    async with aclosing(cast("Any", batches)) as found:
+        async for batch in found:
+            yield batch if fits is None else [item for item in batch if fits(decode_row(item.data))]
 
 
 def parse_where(texts: Sequence[str], known: Sequence[str]) -> tuple[Condition, ...]:

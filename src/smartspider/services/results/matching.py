@@ -10,6 +10,7 @@ import msgspec
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.requests.request import content_fingerprint
 from smartspider.store.results.rows import StoredItem
+from smartspider.views.results import ChangeKind
 
 if TYPE_CHECKING:
     import apsw
@@ -141,12 +142,17 @@ class Matching:
         )
         return int(new), int(changed), int(gone), int(unchanged), int(excluded)
 
-    def arrived(self, limit: int) -> Iterator[tuple[int, str, bytes, bytes | None]]:
-        """Yield new and changed rows with their earlier content, in order."""
+    def arrived(
+        self, limit: int, kind: ChangeKind | None = None, after: int = 0
+    ) -> Iterator[tuple[int, str, bytes, bytes | None]]:
+        """Yield new and changed rows, or those of one kind, with their earlier content, in order of their ids
+        after one.
+        """
         yield from self._connection.execute(
             "SELECT a.id, a.url, a.data, b.data FROM after a LEFT JOIN before b ON b.id = a.mate"
-            " WHERE a.mate IS NOT 0 ORDER BY a.id LIMIT ?",
-            (limit,),
+            " WHERE a.mate IS NOT 0 AND (?1 IS NULL OR (a.mate IS NULL) = ?1) AND a.id > ?2"
+            " ORDER BY a.id LIMIT ?3",
+            (None if kind is None else kind == "new", after, limit),
         )
 
     def arrived_ids(self, first: int, last: int) -> set[int]:
@@ -154,11 +160,12 @@ class Matching:
         sql = "SELECT id FROM after WHERE id BETWEEN ? AND ? AND mate IS NOT 0"
         return {item_id for (item_id,) in self._connection.execute(sql, (first, last))}
 
-    def left(self, limit: int) -> Iterator[tuple[str, bytes]]:
-        """Yield gone rows, in order."""
+    def left(self, limit: int, after: int = 0) -> Iterator[tuple[int, str, bytes]]:
+        """Yield gone rows, in order of their ids after one."""
         yield from self._connection.execute(
-            "SELECT url, data FROM before WHERE mate IS NULL AND url NOT IN excluded ORDER BY id LIMIT ?",
-            (limit,),
+            "SELECT id, url, data FROM before WHERE mate IS NULL AND url NOT IN excluded AND id > ?"
+            " ORDER BY id LIMIT ?",
+            (after, limit),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from itertools import islice
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from smartspider.core.errors import NotFound, RequestInvalid
 from smartspider.core.pages.extraction import Item
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.request import content_fingerprint
-from smartspider.core.runs.run import Run
+from smartspider.core.runs.run import Run, run_of
 from smartspider.installation.installation import Installation
 from smartspider.outputs.cells import decode_row, encode_row
 from smartspider.services.inputs import parse_cursor, parse_id, to_page
@@ -31,6 +31,7 @@ from smartspider.store.runs.store import RunStore
 from smartspider.views.arguments import RunArguments
 from smartspider.views.listed import Listed
 from smartspider.views.results import (
+    ChangeKind,
     CleaningView,
     CoverageView,
     DifferenceView,
@@ -116,6 +117,14 @@ async def list_rows(
     return Listed([row_view(item, fields) for item in page.rows], page.next)
 
 
+async def get_row(installation: Installation, row_id: str) -> ResultView:
+    """Return a row by its id; raise `NotFound`."""
+    found = await installation.results.row(parse_id(row_id, "row"))
+    if found is None:
+        raise NotFound(f"there is no row {row_id}", hint="list the rows of a run to find the id")
+    return row_view(found)
+
+
 async def count_rows(
     installation: Installation, source: RowSource, where: Sequence[str], *, at_most: int
 ) -> ResultCountView:
@@ -138,8 +147,12 @@ async def get_coverage(
     known = known_fields(run)
     wanted = known if fields is None else parse_fields(fields, known)
     found = await installation.results.field_fill(run.id, wanted, sample=sample)
+    kinds = {column.name: column.kind for column in run_columns(run)}
     views = [
-        FieldCoverage(one.field, one.filled, one.filled / one.rows if one.rows else 0.0, one.examples)
+        FieldCoverage(
+            *(one.field, one.filled, one.filled / one.rows if one.rows else 0.0, one.examples),
+            kinds[one.field],
+        )
         for one in found
     ]
     sampled = found[0].rows if found else 0
@@ -162,16 +175,25 @@ async def list_cleaning(
     source: RowSource,
     only: tuple[str | None, str | None],
     *,
+    page_id: str | None,
     cursor: str | None,
     limit: int,
 ) -> Listed[CleaningView]:
-    """List the cleaning log, oldest first; `only` is a field and a step to filter by."""
+    """List the cleaning log of a run, or of one of its requests, oldest first; `only` is a field and a step
+    to filter by.
+    """
     run, after = await find_run(installation, source), parse_cursor(cursor) or 0
     shown: list[CleaningView] = []
     if run is None:
         return Listed(shown, None)
+    read = partial(installation.store.cleaning, run.id, limit=BATCH)
+    if page_id is not None:
+        page = parse_id(page_id, "request")
+        if run_of(page) != run.id:
+            raise NotFound(f"run {run.id} has no request {page}", hint="list its requests to find the id")
+        read = partial(installation.diagnostics.changes, page, limit=BATCH)
     for _ in range(0, MAX_LINES_READ, BATCH):
-        batch = await installation.store.cleaning(run.id, limit=BATCH, after=after)
+        batch = await read(after=after)
         for one in batch:
             if _is_of(one, *only):
                 if len(shown) == limit:
@@ -197,28 +219,33 @@ async def diff_rows(
     other: str | None,
     key: str,
     *,
+    kind: ChangeKind | None,
+    cursor: str | None,
     limit: int,
 ) -> DifferenceView:
     """Return the changes since another run of the task, by default the previous completed one.
 
     `slot` is held while rows are compared.
     """
+    position = parse_cursor(cursor)
     after = await find_existing_run(installation, source)
     before = (
         await previous_run(installation.store, after)
         if other is None
         else await get_run(installation.store, other)
     )
+    if position is not None and run_of(position) not in {before.id, after.id}:
+        raise RequestInvalid(f"{position} is no change of these runs", hint="use `next` of the previous page")
     fields = [name.strip() for name in key.split(",") if name.strip()]
     with slot:
         async with (
             BackgroundThread() as thread,
             diff_runs(installation.store, before, after, untuned_plan(after), fields) as found,
         ):
-            listed = await thread.run(lambda: list(islice(found.changes(limit), limit)))
-            counts = found.counts
-            has_more = counts.new + counts.changed + counts.gone > limit
-            return DifferenceView(str(before.id), str(after.id), found.key, counts, listed, has_more)
+            changes = await thread.run(lambda: list(found.changes(limit + 1, kind=kind, after=position)))
+            page = to_page(changes, limit, lambda change: change.id, lambda change: change)
+            ids = str(before.id), str(after.id)
+            return DifferenceView(*ids, found.key, found.counts, page.items, page.next is not None, page.next)
 
 
 def known_fields(run: Run) -> list[str]:
@@ -230,7 +257,9 @@ def row_view(item: StoredItem, fields: Sequence[str] | None = None) -> ResultVie
     """Return the view of a row, or of some of its fields."""
     data = item.data if fields is None else encode_row(select_fields(decode_row(item.data), fields))
     return ResultView(
+        str(item.id),
         str(item.run_id),
+        str(item.page_id),
         without_userinfo(item.url),
         msgspec.Raw(data),
         content_fingerprint(item.data).hex(),

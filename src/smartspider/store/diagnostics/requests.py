@@ -165,7 +165,7 @@ def items_of(connection: Connection, record: UrlRecord, limit: int) -> list[Stor
     items = rows(connection, SQL.items_from, (low, end_id(record.run_id), record.id, limit))
     filled = fill_files(connection, record.run_id, [data for _, data in items])
     return [
-        StoredItem(item_id, record.run_id, record.url, data.encode(), record.closed_at or 0.0)
+        StoredItem(item_id, record.run_id, record.url, data.encode(), record.closed_at or 0.0, record.id)
         for (item_id, _), data in zip(items, filled, strict=True)
     ]
 
@@ -180,9 +180,11 @@ def rejects_of(connection: Connection, record: UrlRecord, limit: int) -> list[St
     ]
 
 
-def changes_of(connection: Connection, record: UrlRecord, limit: int) -> list[StoredChange]:
-    """Return values of a page that steps changed."""
-    low = first_from(connection, record, SQL.last_change, SQL.change_closed_at)
+def changes_of(
+    connection: Connection, record: UrlRecord, limit: int, *, after: int = 0
+) -> list[StoredChange]:
+    """Return values of a page that steps changed, with ids greater than `after`."""
+    low = max(first_from(connection, record, SQL.last_change, SQL.change_closed_at), after + 1)
     found = rows(connection, SQL.changes_from, (low, end_id(record.run_id), record.id, limit))
     return [
         StoredChange(number, record.run_id, record.url, item, step, field, old.encode(), new.encode(), note)
@@ -211,6 +213,14 @@ def read_page(connection: Connection, run_id: int, url_id: int, now: float, limi
         changes=changes_of(connection, record, limit),
         children=count_children(connection, record),
     )
+
+
+def read_changes(
+    connection: Connection, url_id: int, now: float, *, after: int, limit: int
+) -> list[StoredChange]:
+    """Return values of a page that steps changed, with ids greater than `after`."""
+    record = records.find_url(connection, url_id, now)
+    return [] if record is None else changes_of(connection, record, limit, after=after)
 
 
 def held_request(  # noqa: PLR0917 - the columns of a row, in the order of the statements

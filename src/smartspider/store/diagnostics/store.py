@@ -15,6 +15,7 @@ from smartspider.store.diagnostics.problems import ProblemExample, ProblemGroup
 from smartspider.store.diagnostics.progress import RunProgress
 from smartspider.store.diagnostics.requests import GateStatus, HeldRequest, PageRecord, RequestDetails
 from smartspider.store.runs import records
+from smartspider.store.runs.records import StoredChange
 
 SQL = statements.load("diagnostics.sql", __package__)
 
@@ -132,6 +133,14 @@ class Diagnostics:
         """Return a request of a run with up to `limit` of each thing it brought; None if there is none."""
         return await self._db.read(
             lambda connection: requests.read_page(connection, run_id, url_id, self._db.now(), limit)
+        )
+
+    async def changes(self, url_id: int, *, after: int = 0, limit: int = 100) -> list[StoredChange]:
+        """Return values of a page that steps changed, with ids greater than `after`, in commit order."""
+        return await self._db.read(
+            lambda connection: requests.read_changes(
+                connection, url_id, self._db.now(), after=after, limit=limit
+            )
         )
 
     async def left_out(self, run_id: int) -> LeftOutReport:

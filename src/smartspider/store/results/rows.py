@@ -55,6 +55,8 @@ class StoredItem(msgspec.Struct, frozen=True):
     url: str
     data: bytes
     created_at: float
+    page_id: int
+    """The request that brought it."""
 
 
 class RowBatch(NamedTuple):
@@ -93,7 +95,17 @@ def stored_item(connection: Connection, found: FoundRow) -> StoredItem:
     """Return an item with the URL of its page."""
     item_id, url_id, data = found
     url, closed_at = row(connection, SQL.origin, (url_id,)) or ("", 0.0)
-    return StoredItem(item_id, run_of(item_id), url, data.encode(), closed_at)
+    return StoredItem(item_id, run_of(item_id), url, data.encode(), closed_at, url_id)
+
+
+def read_row(connection: Connection, row_id: int) -> StoredItem | None:
+    """Return a row by its id; None if there is none."""
+    found = row(connection, SQL.one, (row_id,))
+    if found is None:
+        return None
+    item_id, url_id, stored = checked_row(*found)
+    (data,) = fill_files(connection, run_of(item_id), [stored])
+    return stored_item(connection, (item_id, url_id, data))
 
 
 class RowCounts(NamedTuple):

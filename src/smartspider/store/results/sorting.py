@@ -11,11 +11,8 @@ import msgspec
 
 from smartspider.core.errors import RequestInvalid
 from smartspider.core.items.filters import parse_path, row_filter, row_reader, sort_key, value_at
-from smartspider.core.runs.run import run_of
-from smartspider.store.database import Connection, Database, row
+from smartspider.store.database import Connection, Database
 from smartspider.store.results import rows
-from smartspider.store.results.damage import checked_row
-from smartspider.store.results.files import fill_files
 from smartspider.store.results.rows import RowCounts, RowPage, RowQuery, StoredItem
 
 MAX_ROWS = 200_000
@@ -110,12 +107,10 @@ def _page(connection: Connection, positions: list[SortPosition], limit: int) -> 
     found: list[StoredItem] = []
     taken = 0
     for number, position in enumerate(positions[:limit], start=1):
-        one = row(connection, rows.SQL.one, (position[2],))
+        one = rows.read_row(connection, position[2])
         if one is not None:  # it may have been replaced by a later one
-            item_id, url_id, stored = checked_row(*one)
-            (data,) = fill_files(connection, run_of(item_id), [stored])
-            found.append(rows.stored_item(connection, (item_id, url_id, data)))
-            taken += len(found[-1].data)
+            found.append(one)
+            taken += len(one.data)
         if taken >= PAGE_BYTES and number < len(positions):
             return RowPage(found, _cursor_of(position))
     return RowPage(found, _cursor_of(positions[limit - 1]) if len(positions) > limit else None)

@@ -40,6 +40,7 @@ class ResultStore:
     3. Paths and values are never part of SQL. An invalid path or cursor raises `RequestInvalid`.
     4. `count` reads no more rows than its bound, and says whether those were all.
     5. No call blocks others for long, whatever the number and size of rows.
+    6. A row is found by its id.
     """
 
     def __init__(self, database: Database, *, window_size: int = WINDOW_SIZE) -> None:
@@ -54,6 +55,10 @@ class ResultStore:
         while await self._db.read(page.add_batch):  # noqa: ASYNC110 - others have a turn, no waiting
             await asyncio.sleep(0)
         return RowPage(page.found, None if page.next is None else str(page.next))
+
+    async def row(self, row_id: int) -> StoredItem | None:
+        """Return a row by its id; None if there is none."""
+        return await self._db.read(lambda connection: stored_rows.read_row(connection, row_id))
 
     async def count(self, query: RowQuery, *, at_most: int = 100_000) -> tuple[int, bool]:
         """Return the number of rows, and whether all were read. Without a condition

@@ -258,8 +258,8 @@ class RunStore(ABC):
             ]
             filled = fill_files(connection, run_id, checked)
             return [
-                StoredItem(item_id, run_id, url, data.encode(), created_at)
-                for (item_id, url, _, created_at, *_), data in zip(found, filled, strict=True)
+                StoredItem(item_id, run_id, url, data.encode(), created_at, page_id)
+                for (item_id, url, _, created_at, page_id, _), data in zip(found, filled, strict=True)
             ]
 
         return work

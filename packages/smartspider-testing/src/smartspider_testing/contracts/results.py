@@ -91,7 +91,17 @@ class ResultStoreContract(BackendContract):
         assert [row.url for row in page.rows] == [f"http://{HOST}/page{number}" for number in range(5)]
         assert {row.created_at for row in page.rows} == {backend.clock.now()}
         assert [row async for batch in backend.store.items(run.id) for row in batch] == page.rows
+        shown = [await backend.insight.page(run.id, row.page_id) for row in page.rows]
+        assert [one and one.details.record.url for one in shown] == [row.url for row in page.rows]
         assert len((await backend.results.rows(RowQuery(other.id))).rows) == 3
+
+    async def test_a_row_is_found_by_its_id(self, backend: Backend) -> None:
+        """Result store 6: it is the one that is listed."""
+        run = await start_growing(backend, *SHOP)
+        rows = (await backend.results.rows(RowQuery(run.id))).rows
+        assert [await backend.results.row(row.id) for row in rows] == rows
+        for unknown in (rows[-1].id + 1, rows[0].id - 1, 0):
+            assert await backend.results.row(unknown) is None
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
     @pytest.mark.parametrize(

@@ -135,6 +135,9 @@ class ProblemContract(BackendContract):
             ]
             assert [one.reason for one in shown.rejects] == [f"why {number}"] * 2
             assert [one.field for one in shown.changes] == [f"field{number}"] * 2
+            changes = await backend.insight.changes(lease.url_id)
+            assert changes[:2] == shown.changes
+            assert await backend.insight.changes(lease.url_id, after=changes[1].id) == changes[2:]
             assert shown.children == number
         failures = [
             one.cause
@@ -155,3 +158,4 @@ class ProblemContract(BackendContract):
         assert await backend.insight.page(other.id, page.id) is None
         assert await backend.insight.page(run.id, page.id + 1) is None
         assert await backend.insight.page(run.id, 0) is None
+        assert await backend.insight.changes(page.id) == await backend.insight.changes(0) == []
