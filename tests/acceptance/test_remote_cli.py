@@ -119,6 +119,9 @@ def test_a_task_is_kept_looked_at_and_deleted(setup: RemoteSetup, place: Termina
     assert "concurrency" not in place.json("task", "show", name, "--version", "1")["spec"]
     assert [one["note"] for one in place.json("task", "history", name)] == ["", "first"]
     assert name in [one["name"] for one in place.json("task", "list")]
+    found = ("--search", name[3:].upper(), "--sort", "-name")
+    assert [one["name"] for one in place.json("task", "list", *found)] == [name]
+    assert place.json("task", "list", *found, "--state", "running") == []
     assert "add --yes" in place.run("task", "delete", name, code=4).err
     assert place.json("task", "delete", name, "--yes")["deleted"]
     place.run("task", "show", name, code=3)
@@ -347,9 +350,20 @@ def test_a_notice_is_kept_and_tried(setup: RemoteSetup, place: Terminal) -> None
     tried = place.json("notification", "test", made["id"], code=6)
     assert (tried["delivered"], "404" in tried["error"]) == (False, True)
     assert place.json("notification", "history", made["id"]) == []
+    changed = place.json("notification", "change", made["id"], "--on", "run.paused", "--task", "")
+    assert (changed["events"], changed["address"]) == (["run.paused"], made["address"])
+    assert not place.json("notification", "pause", made["id"])["enabled"]
+    assert "paused" in place.run("notification", "list").out
+    assert place.json("notification", "resume", made["id"])["enabled"]
     assert place.json("notification", "delete", made["id"])["deleted"]
     place.run("notification", "test", made["id"], code=3)
     place.run("notification", "add", "email", "nobody", code=2)
+
+
+def test_a_server_is_checked_from_afar(setup: RemoteSetup) -> None:
+    found = {one["what"]: one["is_ok"] for one in setup.far.json("doctor")["checks"]}
+    assert all(found[what] for what in ("python", "sqlite", "store", "clock", "workers", "keeper"))
+    assert "ok   keeper: a keeper is the leader" in setup.far.run("doctor").out
 
 
 def test_machines_are_listed(place: Terminal) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from smartspider import __version__
 from smartspider.operations.operation import Operations, operation, operations_of
-from smartspider.views.server import AboutView, HealthView, OverviewView, ReadyView
+from smartspider.views.server import AboutView, CheckView, DoctorView, HealthView, OverviewView, ReadyView
 
 TAGS = ("operations",)
 
@@ -71,7 +71,29 @@ class ServerOperations(Operations):
     async def get_about(self) -> AboutView:
         """Return the version of the server and its capabilities. Clients offer only what is listed."""
         tags = {tag for one in operations_of(type(self)) for tag in one.tags}
+        if not self.installation.settings.demo_shop:
+            tags.discard("demo")
         return AboutView(__version__, sorted(tags))
+
+    @operation(
+        "GET",
+        "/api/doctor",
+        needs=("audit", "read"),
+        summary="Check the installation",
+        answer="The checks, also those that fail",
+        tags=TAGS,
+        is_heavy=True,
+    )
+    async def get_doctor(self) -> DoctorView:
+        """Check Python, the packages, free disk space, limits, the store, its clock, workers and the keeper.
+
+        On a cluster, also check the master key, the frontier and the URL filters. No secrets are shown.
+        """
+        from smartspider.wiring.checks import check_server
+
+        found = await check_server(self.installation, self.services.readiness)
+        checks = [CheckView(one.what, one.is_ok, one.detail) for one in found]
+        return DoctorView(all(one.ok for one in checks), checks)
 
     @operation(
         "GET",

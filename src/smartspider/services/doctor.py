@@ -27,9 +27,11 @@ class DoctorCheck(msgspec.Struct, frozen=True):
     detail: str
 
 
-def check_installation(product: str = PRODUCT) -> list[DoctorCheck]:
-    """Check Python, the packages that `product` requires, SQLite, disk space and process limits."""
-    return [_python(), *_packages(product), _sqlite(), _disk(), _files()]
+def check_installation(product: str = PRODUCT, *, folder: Path | None = None) -> list[DoctorCheck]:
+    """Check Python, the packages that `product` requires, SQLite, process limits, and the free space on the
+    disk of a folder, by default the current one.
+    """
+    return [_python(), *_packages(product), _sqlite(), _disk(folder or Path.cwd()), _files()]
 
 
 def _python() -> DoctorCheck:
@@ -64,8 +66,8 @@ def _sqlite() -> DoctorCheck:
     return DoctorCheck("sqlite", apsw.SQLITE_VERSION_NUMBER >= SAFE_SQLITE, apsw.sqlite_lib_version())
 
 
-def _disk() -> DoctorCheck:
-    free = shutil.disk_usage(Path.cwd()).free
+def _disk(folder: Path) -> DoctorCheck:
+    free = shutil.disk_usage(folder).free
     return DoctorCheck("free disk", free >= MIN_FREE, f"{free / 1e9:.1f} GB")
 
 

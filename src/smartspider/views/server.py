@@ -18,7 +18,7 @@ class HealthView(msgspec.Struct, frozen=True):
 
 
 class AboutView(msgspec.Struct, frozen=True):
-    """A server: its version, and the nouns that its API has operations for."""
+    """A server: its version, and the nouns that its API has operations for; `demo` only with a demo shop."""
 
     version: str
     capabilities: list[str]
@@ -37,6 +37,13 @@ class ReadyView(msgspec.Struct, frozen=True):
 
     ready: bool
     missing: list[str]
+    checks: list[CheckView]
+
+
+class DoctorView(msgspec.Struct, frozen=True):
+    """Checks of the process of a server and of its installation; `ok` if all passed."""
+
+    ok: bool
     checks: list[CheckView]
 
 

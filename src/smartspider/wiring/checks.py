@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+from pathlib import Path
 
 from smartspider.backends.sqlite.schema import exposed_files
 from smartspider.core.errors import FrontierUnavailable, NotAllowed, StoreUnavailable
@@ -14,7 +16,8 @@ from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.keeper import Duty
 from smartspider.services.dedup import check_filter, check_filter_size, filter_sizes
-from smartspider.services.doctor import DoctorCheck
+from smartspider.services.doctor import DoctorCheck, check_installation
+from smartspider.services.readiness import Readiness
 from smartspider.services.runs.blockers import missing_leader
 from smartspider.store.runs.fsck import Finding
 from smartspider.wiring.dedup import filter_location, open_filters
@@ -51,11 +54,24 @@ async def _check_filters(installation: Installation, *, repair: bool) -> list[Fi
 
 async def check_folder(folder: DataFolder) -> list[DoctorCheck]:
     """Check the clock of a data folder, and who may read it; return what is wrong."""
-    found = [check for check in [await _clock(folder)] if not check.is_ok]
-    if names := exposed_files(folder.path):
-        detail = f"other users may read {', '.join(names[:5])}; run `chmod -R go= {folder.path}`"
-        found.append(DoctorCheck(f"permissions of {folder.path}", is_ok=False, detail=detail))
-    return found
+    return [check for check in [await _clock(folder)] if not check.is_ok] + _permissions(folder.path)
+
+
+def _permissions(folder: Path) -> list[DoctorCheck]:
+    names = exposed_files(folder)
+    detail = f"other users may read {', '.join(names[:5])}; run `chmod -R go= {folder}`"
+    return [DoctorCheck(f"permissions of {folder}", is_ok=False, detail=detail)] if names else []
+
+
+async def check_server(installation: Installation, readiness: Readiness) -> list[DoctorCheck]:
+    """Check the process of a server and the installation that it has open. The space that is in use is not
+    measured: that reads the whole store.
+    """
+    process = await asyncio.to_thread(check_installation, folder=installation.path)
+    ready = [DoctorCheck(one.name, one.ok, one.detail) for one in (await readiness.check()).checks]
+    if not installation.is_cluster:
+        return process + ready + await asyncio.to_thread(_permissions, installation.path)
+    return process + ready + [_master_key(installation.settings), *await _filter_checks(installation)]
 
 
 async def _clock(installation: Installation) -> DoctorCheck:

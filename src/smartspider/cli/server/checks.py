@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from smartspider.cli.exit_codes import code_of_findings
+from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import format_size, print_line, print_message, printed
 
 if TYPE_CHECKING:
@@ -54,15 +55,15 @@ def _report_json(report: DoctorReport) -> dict[str, Any]:
 
 
 @click.command()
-@DATA
+@with_target
 @printed(
     _print_report,
     to_json=_report_json,
     exit_code=lambda report: code_of_findings(is_ok=report.is_ok),
     about="Print the report as JSON.",
 )
-def doctor(data: Path | None) -> DoctorReport:
-    """Check the installation and the servers of a cluster, and show disk use."""
+def doctor(target: Target) -> DoctorReport:
+    """Check the installation and the servers of a cluster, and show disk use; or check a server."""
     from smartspider.core.errors import StoreUnavailable
     from smartspider.installation.data_folder import all_folders
     from smartspider.installation.settings import read_settings
@@ -71,6 +72,10 @@ def doctor(data: Path | None) -> DoctorReport:
     from smartspider.wiring.opening import open_folder
     from smartspider.wiring.processes.lifecycle import run_loop
 
+    if target.remote() is not None:
+        found = target.run(lambda operations: operations.get_doctor())
+        return DoctorReport([DoctorCheck(one.name, one.ok, one.detail) for one in found.checks])
+    data = target.data
     settings = read_settings() if data is None else None
     if settings is not None and settings.is_cluster:
         checks = check_installation()
