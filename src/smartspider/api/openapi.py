@@ -37,6 +37,7 @@ TAGS = {
     "preview": "Try rules on a page without storing anything.",
     "schedules": "Schedules that start runs.",
     "notifications": "Notifications about runs by webhook, email or Slack.",
+    "demo": "Tasks of the demo shop, where it runs with the server.",
     "hosts": "Hosts and their gates (rate limits), for all runs.",
     "nodes": "Machines and workers.",
     "users": "User accounts.",

@@ -72,6 +72,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 RUN: dict[str, tuple[str, str]] = {
     "start": ("smartspider.cli.runs.start:start", "Start a run of a saved task."),
+    "demo": ("smartspider.cli.runs.start:demo", "Start a task of the demo shop of a server."),
     "list": ("smartspider.cli.runs.listing:list_runs", "List runs, newest first."),
     "show": ("smartspider.cli.runs.listing:show_run", "Show the counters, steps and hosts of a run."),
     "watch": ("smartspider.cli.runs.start:watch", "Follow a run until it ends."),

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from typing import cast
 
 from aiohttp import web
 
@@ -18,6 +19,7 @@ from smartspider.demo import catalogue, pages
 from smartspider.demo.process import serve_until_stopped
 from smartspider.demo.program_routes import add_routes
 from smartspider.demo.style import drawing
+from smartspider.demo.trouble import add_trouble
 from smartspider.demo.words import CATEGORIES
 
 SLOW_S = 0.3
@@ -31,11 +33,12 @@ FAILED = web.AppKey("failed", set[str])
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def demo_task(base_url: str) -> dict[str, object]:
-    """Return the task for a shop at `base_url`."""
-    text = files("smartspider.demo").joinpath("tasks/shop.json").read_text(encoding="utf-8")
+def demo_task(base_url: str, name: str = "shop") -> dict[str, object]:
+    """Return a bundled task (`shop`, `trouble`) for a shop at `base_url`."""
+    text = files("smartspider.demo").joinpath(f"tasks/{name}.json").read_text(encoding="utf-8")
     task: dict[str, object] = json.loads(text)
-    task["entry_urls"] = [base_url if base_url.endswith("/") else f"{base_url}/"]
+    base = base_url if base_url.endswith("/") else f"{base_url}/"
+    task["entry_urls"] = [url.replace("{base_url}", base) for url in cast("list[str]", task["entry_urls"])]
     return task
 
 
@@ -56,6 +59,7 @@ def create_shop() -> web.Application:
     for path in pages.FORBIDDEN_PATHS:
         app.router.add_get(path, _forbidden)
     add_routes(app)
+    add_trouble(app)
     return app
 
 

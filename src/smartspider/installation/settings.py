@@ -47,6 +47,8 @@ class Settings(msgspec.Struct, frozen=True):
     rate_limit: RateLimit = RateLimit(500.0, 1000.0)
     """API requests per second and burst, for each token."""
     max_body_bytes: int = 2_000_000
+    demo_shop: str = ""
+    """The address of the demo shop that was started with the server."""
     """Maximum size of a request body of the API."""
     quotas: Quotas = Quotas()
     """`QUOTA_TASKS`, `QUOTA_SCHEDULES`, `QUOTA_NOTIFICATIONS`, `QUOTA_TOKENS` and `QUOTA_RUNS`."""

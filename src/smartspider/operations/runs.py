@@ -30,6 +30,7 @@ from smartspider.views.runs import (
 STARTED = {"run_id": "7", "task_id": "3", "state": "queued", "reason": ""}
 LOCATION = "/api/runs/{run_id}"
 Which = Literal["failed", "all"]
+DemoName = Literal["shop", "trouble"]
 SeriesSince = Annotated[str | None, query("From this time on.", max_length=60)]
 SeriesUntil = Annotated[str | None, query("Up to this time.", max_length=60)]
 SeriesPoints = Annotated[int, query("Maximum number of periods.", ge=1, le=500)]
@@ -374,6 +375,26 @@ class TaskRunOperations(Operations):
         options = StartOptions(version=version, overlap=bool(overlap), tuning=parse_tuning(tuning or {}))
         task = await find_task(self.installation, task_id)
         run = await start_run(self.installation, self.principal, task, options)
+        return await runs.get_begun(self.installation, run, self.principal.name)
+
+    @operation(
+        "POST",
+        "/api/demo/{name}/start",
+        summary="Start a task of the demo shop",
+        replay=Replay(rebuild=_rebuild_started),
+        **RUN,
+    )
+    async def start_demo(
+        self,
+        name: Annotated[DemoName, Param(about="`shop`: all products; `trouble`: pages that fail.")],
+        *,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Begun:
+        """Save a bundled task for the demo shop of this server (`up --demo`), and start a run of it."""
+        from smartspider.services.runs import runs
+        from smartspider.services.tasks.demo import start_demo
+
+        run = await start_demo(self.installation, self.principal, name)
         return await runs.get_begun(self.installation, run, self.principal.name)
 
     @operation(

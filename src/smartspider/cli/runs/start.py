@@ -1,4 +1,4 @@
-"""`run start|watch`."""
+"""`run start|demo|watch`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from smartspider.cli.target import Target, with_target
 from smartspider.cli.terminal.output import json_option
 
 if TYPE_CHECKING:
+    from smartspider.operations.runs import DemoName
     from smartspider.operations.table import AllOperations
+    from smartspider.views.runs import Begun
 
 
 @click.command()
@@ -41,10 +43,7 @@ def start(
     as_json: bool,
 ) -> int:
     """Start a run of a saved task (`task apply`). The workers of the server process it."""
-    from smartspider.cli.exit_codes import Exit
     from smartspider.cli.runs.control import parse_tuning
-    from smartspider.cli.runs.watching import warn_blocked, watch_run
-    from smartspider.cli.terminal.output import print_json, print_message
     from smartspider.wiring import fault_injection
 
     fault_injection.arm_from_environment()
@@ -52,17 +51,43 @@ def start(
 
     async def begin(operations: AllOperations) -> int:
         started = await operations.start_task(task, version=version, overlap=overlap, tuning=tuning)
-        print_message(f"run {started.run_id} is {started.state}")
-        for one in started.warnings:
-            print_message(f"note: {one.path}: {one.message}")
-        await warn_blocked(operations, started.run_id)
-        if watches:
-            return await watch_run(operations, started.run_id, as_json=as_json)
-        if as_json:
-            print_json(started)
-        return Exit.OK
+        return await _report(operations, started, watches=watches, as_json=as_json)
 
     return target.run(begin, task=task)
+
+
+async def _report(operations: AllOperations, started: Begun, *, watches: bool, as_json: bool) -> int:
+    """Print a started run, and follow it if that is wanted."""
+    from smartspider.cli.exit_codes import Exit
+    from smartspider.cli.runs.watching import warn_blocked, watch_run
+    from smartspider.cli.terminal.output import print_json, print_message
+
+    print_message(f"run {started.run_id} is {started.state}")
+    for one in started.warnings:
+        print_message(f"note: {one.path}: {one.message}")
+    await warn_blocked(operations, started.run_id)
+    if watches:
+        return await watch_run(operations, started.run_id, as_json=as_json)
+    if as_json:
+        print_json(started)
+    return Exit.OK
+
+
+@click.command()
+@click.argument("name", type=click.Choice(("shop", "trouble")))
+@click.option("--watch", "watches", is_flag=True, help="Follow the run until it ends.")
+@with_target
+@json_option()
+def demo(name: DemoName, target: Target, *, watches: bool, as_json: bool) -> int:
+    """Save a task for the demo shop of a server (`up --demo`), and start it. `shop` crawls all products,
+    `trouble` the pages that fail.
+    """
+
+    async def begin(operations: AllOperations) -> int:
+        started = await operations.start_demo(name)
+        return await _report(operations, started, watches=watches, as_json=as_json)
+
+    return target.run(begin)
 
 
 @click.command()

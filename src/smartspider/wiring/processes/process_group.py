@@ -29,6 +29,7 @@ LOOPBACK = "127.0.0.1"
 SLOTS = 32
 """Maximum number of requests a worker has in flight; the concurrency of each run applies as well."""
 ALLOW_PRIVATE = "SMARTSPIDER_ALLOW_PRIVATE"
+DEMO_SHOP = "SMARTSPIDER_DEMO_SHOP"
 
 
 class ProcessSpec(msgspec.Struct, frozen=True):
@@ -211,10 +212,13 @@ def demo_shop_spec(port: int) -> tuple[ProcessSpec, str]:
     return ProcessSpec("the demo shop", command, is_silent=True), f"{LOOPBACK}:{chosen}"
 
 
-def child_environment(allow: str = "") -> dict[str, str]:
-    """Return the environment of child processes: this one's, with `allow` added to the private addresses."""
+def child_environment(shop: str = "") -> dict[str, str]:
+    """Return the environment of child processes: this one's, with the demo shop added, whose private address
+    is allowed.
+    """
     values = dict(os.environ)
-    if allow:
+    if shop:
         own = values.get(ALLOW_PRIVATE, "")
-        values[ALLOW_PRIVATE] = own if own.strip() == "1" else ",".join(filter(None, (own, allow)))
+        values[ALLOW_PRIVATE] = own if own.strip() == "1" else ",".join(filter(None, (own, shop)))
+        values[DEMO_SHOP] = f"http://{shop}/"
     return values
