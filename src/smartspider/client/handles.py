@@ -18,7 +18,7 @@ from smartspider.core.runs.run import FINISHED, RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.table import AllOperations
 from smartspider.operations.tasks import TaskText
-from smartspider.views.arguments import FailureArguments, LogArguments
+from smartspider.views.arguments import FailureArguments, LogArguments, TaskArguments
 from smartspider.views.explain import ExplanationView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogView
@@ -228,11 +228,15 @@ class Tasks:
         """Return a task by its id or name."""
         return TaskHandle(self._client, await self._client.get_task(task))
 
-    async def iter(self, *, name: str = "", page_size: int = PAGE_SIZE) -> AsyncGenerator[TaskHandle]:
-        """Yield all tasks, or those whose names start with `name`, fetched `page_size` at a time."""
+    async def iter(
+        self, *, page_size: int = PAGE_SIZE, **only: Unpack[TaskArguments]
+    ) -> AsyncGenerator[TaskHandle]:
+        """Yield all tasks, or those that match the conditions of `list_tasks`, fetched `page_size` at a
+        time.
+        """
 
         async def page(cursor: str | None) -> Listed[TaskLine]:
-            return await self._client.list_tasks(name=name, limit=page_size, cursor=cursor)
+            return await self._client.list_tasks(limit=page_size, cursor=cursor, **only)
 
         async with aclosing(all_of(page)) as found:
             async for line in found:

@@ -22,7 +22,7 @@ from smartspider.operations.hosts import Host, Scope
 from smartspider.operations.logs import Around, Context, OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
 from smartspider.operations.results import RowCursor
-from smartspider.operations.runs import SeriesPoints, SeriesSince, SeriesUntil, WhichFailed
+from smartspider.operations.runs import DemoName, SeriesPoints, SeriesSince, SeriesUntil, WhichFailed
 from smartspider.operations.tasks import Note, TaskBody, TaskText
 from smartspider.views.access import MeView, NewTokenView, SessionView, TicketView, TokenView, UserView
 from smartspider.views.arguments import (
@@ -35,6 +35,7 @@ from smartspider.views.arguments import (
     PageArguments,
     RunArguments,
     ScheduleArguments,
+    TaskArguments,
     Where,
 )
 from smartspider.views.audit import AuditCheckView, AuditView
@@ -44,6 +45,7 @@ from smartspider.views.listed import Listed
 from smartspider.views.logs import LogHistogram, LogView
 from smartspider.views.nodes import ClockView, Drained, NodeTuned, NodeView, ScalingView
 from smartspider.views.notifications import (
+    ChannelView,
     DeliveryView,
     NotificationTargetMade,
     NotificationTargetView,
@@ -52,6 +54,7 @@ from smartspider.views.notifications import (
 from smartspider.views.params import Cursor, Id, IdempotencyKey, IfMatch, Limit, RunId, TaskId
 from smartspider.views.preview import DryRun, PreviewView, SuggestionsView
 from smartspider.views.results import (
+    ChangeKind,
     CleaningView,
     CoverageView,
     DifferenceView,
@@ -77,13 +80,15 @@ from smartspider.views.runs import (
 )
 from smartspider.views.schedules import Fired, FiringView, PreviewedTimes, ScheduleDetail, ScheduleView
 from smartspider.views.search import SearchHit
-from smartspider.views.server import AboutView, HealthView, OverviewView, ReadyView, TargetsView
+from smartspider.views.server import AboutView, DoctorView, HealthView, OverviewView, ReadyView, TargetsView
 from smartspider.views.tasks import TaskLine, TaskSaved, TaskView, VersionLine, VersionView
 
 class SyncTasks:
     def apply(self, spec: TaskText | Path, *, note: str = "") -> SyncTaskHandle: ...
     def get(self, task: str) -> SyncTaskHandle: ...
-    def iter(self, *, name: str = "", page_size: int = PAGE_SIZE) -> Generator[SyncTaskHandle]: ...
+    def iter(
+        self, *, page_size: int = PAGE_SIZE, **only: Unpack[TaskArguments]
+    ) -> Generator[SyncTaskHandle]: ...
 
 class SyncRuns:
     def get(self, run_id: str) -> SyncRunHandle: ...
@@ -176,6 +181,7 @@ class _ServerCalls:
     def get_readiness(self) -> ReadyView: ...
     def get_overview(self) -> OverviewView: ...
     def get_about(self) -> AboutView: ...
+    def get_doctor(self) -> DoctorView: ...
     def get_task_schema(self) -> dict[str, Any]: ...
 
 class _SearchCalls:
@@ -263,7 +269,17 @@ class _NotificationCalls:
         task_id: str | None = None,
         idempotency_key: IdempotencyKey = None,
     ) -> NotificationTargetMade: ...
+    def list_channels(self) -> Listed[ChannelView]: ...
     def get_notification(self, notification_id: Id) -> NotificationTargetView: ...
+    def change_notification(
+        self,
+        notification_id: Id,
+        *,
+        address: str | None = None,
+        events: Sequence[NotificationEvent] | None = None,
+        task_id: str | None = None,
+        enabled: bool | None = None,
+    ) -> NotificationTargetView: ...
     def delete_notification(self, notification_id: Id) -> None: ...
     def test_notification(
         self, notification_id: Id, *, idempotency_key: IdempotencyKey = None
@@ -366,7 +382,14 @@ class _ResultCalls:
         self, *, fields: Fields = None, sample: int = 1000, **source: Unpack[RunArguments]
     ) -> CoverageView: ...
     def compare_results(
-        self, *, with_: str | None = None, key: str = "", limit: Limit = 100, **source: Unpack[RunArguments]
+        self,
+        *,
+        with_: str | None = None,
+        key: str = "",
+        kind: ChangeKind | None = None,
+        limit: Limit = 100,
+        cursor: Cursor = None,
+        **source: Unpack[RunArguments],
     ) -> DifferenceView: ...
     def list_rejects(
         self, *, limit: Limit = 100, cursor: Cursor = None, **source: Unpack[RunArguments]
@@ -376,6 +399,7 @@ class _ResultCalls:
         *,
         field: str | None = None,
         step: str | None = None,
+        page_id: str | None = None,
         limit: Limit = 100,
         cursor: Cursor = None,
         **source: Unpack[RunArguments],
@@ -383,6 +407,7 @@ class _ResultCalls:
     def export_results(
         self, *, format: str = "jsonl", **options: Unpack[ExportArguments]
     ) -> Generator[bytes]: ...
+    def get_result(self, row_id: str) -> ResultView: ...
 
 class _ExplainCalls:
     def explain_url(self, url: str, *, run_id: str | None = None) -> ExplanationView: ...
@@ -430,6 +455,7 @@ class _TaskRunCalls:
         tuning: Tuning | None = None,
         idempotency_key: IdempotencyKey = None,
     ) -> Begun: ...
+    def start_demo(self, name: DemoName, *, idempotency_key: IdempotencyKey = None) -> Begun: ...
     def pause_task(self, task_id: TaskId) -> Started: ...
     def resume_task(self, task_id: TaskId) -> Started: ...
     def stop_task(self, task_id: TaskId) -> Started: ...
@@ -504,7 +530,7 @@ class _TaskCalls:
         self, task: TaskText, *, dry_run: Literal[True], preview: bool = False, pages: int = 3
     ) -> DryRun: ...
     def list_tasks(
-        self, *, name: str = "", limit: Limit = 100, cursor: Cursor = None
+        self, *, limit: Limit = 100, cursor: Cursor = None, **only: Unpack[TaskArguments]
     ) -> Listed[TaskLine]: ...
     def get_task(self, task_id: TaskId) -> TaskView: ...
     def change_task(

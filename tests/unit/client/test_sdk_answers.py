@@ -78,6 +78,7 @@ Call = Callable[[Client, World], Awaitable[Any] | Any]
 CALLS: dict[str, Call] = {
     "get_health": lambda c, _: c.get_health(),
     "get_about": lambda c, _: c.get_about(),
+    "get_doctor": lambda c, _: c.get_doctor(),
     "get_readiness": lambda c, _: c.get_readiness(),
     "get_overview": lambda c, _: c.get_overview(),
     "list_metric_targets": lambda c, _: c.list_metric_targets(),
@@ -103,7 +104,7 @@ CALLS: dict[str, Call] = {
     "create_task": lambda c, w: c.create_task(
         {"name": "shop", "entry_urls": [w.site], "selectors": RULES}, note="first"
     ),
-    "list_tasks": lambda c, _: c.list_tasks(name="s", limit=2),
+    "list_tasks": lambda c, _: c.list_tasks(q="HO", owner="admin", sort="-name", limit=2),
     "get_task": lambda c, w: c.get_task(w.task),
     "change_task": lambda c, w: c.change_task(
         "shop", f"name: shop\nentry_urls: [{w.site}]\nconcurrency: 2\n", note="yaml", if_match=1
@@ -150,6 +151,7 @@ CALLS: dict[str, Call] = {
     "compare_results": lambda c, w: c.compare_results(run_id=w.run, key="name"),
     "list_rejects": lambda c, w: c.list_rejects(run_id=w.run),
     "list_cleaning": lambda c, w: c.list_cleaning(run_id=w.run, field="price"),
+    "get_result": lambda c, w: c.get_result(w.made["list_results"].items[0].id),
     "export_results": lambda c, w: c.export_results(format="csv", run_id=w.run, where="price>=3"),
     "list_logs": lambda c, w: c.list_logs(run_id=w.run, level="warning", limit=1),
     "count_logs": lambda c, w: c.count_logs(run_id=w.run, level=["warning"], points=2),
@@ -170,6 +172,10 @@ CALLS: dict[str, Call] = {
         kind="webhook", address=f"{w.site}hook", events=["run.failed"], task_id=w.task
     ),
     "list_notifications": lambda c, _: c.list_notifications(),
+    "list_channels": lambda c, _: c.list_channels(),
+    "change_notification": lambda c, w: c.change_notification(
+        w.made["create_notification"].id, events=["run.paused"], task_id="", enabled=False
+    ),
     "get_notification": lambda c, w: c.get_notification(w.made["create_notification"].id),
     "test_notification": lambda c, w: c.test_notification(w.made["create_notification"].id),
     "list_deliveries": lambda c, w: c.list_deliveries(w.made["create_notification"].id),

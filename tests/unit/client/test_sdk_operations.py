@@ -33,8 +33,10 @@ NAMES = {
     "for": "opens",
 }
 """What is called otherwise in Python."""
-OF_BROWSERS = {"start_browser_session", "renew_browser_session", "end_browser_session"}
-"""Operations for pages, which have cookies; programs have `create_session` and `end_session`."""
+OF_BROWSERS = {"start_browser_session", "renew_browser_session", "end_browser_session", "save_results"}
+"""Operations for pages, which have cookies and no headers in downloads; programs have `create_session`,
+`end_session` and `export_results`.
+"""
 SAME = {"last-event-id"}
 """Headers that say what a parameter says."""
 
