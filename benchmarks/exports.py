@@ -56,6 +56,7 @@ async def made(rows: int) -> AsyncIterator[Sequence[StoredItem]]:
                     }
                 ),
                 0.0,
+                1,
             )
             for number in range(start, min(start + BATCH, rows))
         ]

@@ -25,6 +25,8 @@ SMALL = 1_000
 CALLS = 50
 ROUNDS = 3
 LISTS = {
+    "overview": "/api/overview",
+    "course of all runs": "/api/series",
     "tasks": "/api/tasks",
     "versions of a task": "/api/tasks/{task_id}/versions",
     "runs": "/api/runs",

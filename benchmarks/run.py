@@ -62,6 +62,7 @@ def jobs(pages: int, rounds: int) -> dict[str, Callable[[], str]]:
         "steps": lambda: fenced("steps.py"),
         "exports": lambda: said_by("exports.py"),
         "server": lambda: said_by("server.py"),
+        "consoles": lambda: said_by("consoles.py"),
         "lists": lambda: said_by("lists.py"),
         "scale": lambda: dated(said_by("backends/cluster.py", "--only", "scale")),
         "idle": lambda: dated(said_by("backends/cluster.py", "--only", "idle")),
