@@ -13,8 +13,10 @@ import { createPages } from "@/app/router";
 applyPreferences();
 // The session starts beside the first render; the sign-in link of the fragment is read before the router runs.
 void startSession();
-createApp(App)
-  .use(createMessages(features))
-  .use(VueQueryPlugin, { queryClient: createQueries() })
-  .use(createPages(features))
-  .mount("#app");
+void createMessages().then((messages) =>
+  createApp(App)
+    .use(messages)
+    .use(VueQueryPlugin, { queryClient: createQueries() })
+    .use(createPages(features))
+    .mount("#app"),
+);

@@ -46,9 +46,9 @@ describe("the difference of two texts", () => {
 });
 
 describe("DiffView", () => {
-  it("marks lines by a glyph and a word, not by colour alone", () => {
+  it("marks lines by a glyph and a word, not by colour alone", async () => {
     preferences.locale = "en";
-    const view = mount(DiffView, { props: { before: "a\n<b>", after: "a\nc", label: "Difference" }, global: { plugins: [createMessages([])] } });
+    const view = mount(DiffView, { props: { before: "a\n<b>", after: "a\nc", label: "Difference" }, global: { plugins: [await createMessages()] } });
     expect(view.find(".removed").text()).toBe("−removed:<b>");
     expect(view.find(".added").text()).toBe("+added:c");
     expect(view.text()).toContain("Lines added: 1, removed: 1");

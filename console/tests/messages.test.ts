@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { features } from "@/app/features";
-import { collectMessages } from "@/app/i18n";
+import { loadTexts } from "@/app/i18n";
 import { icons } from "@/shared/icons";
 import type { Messages } from "@/shared/feature";
 
-const texts = collectMessages(features);
+const texts = { en: await loadTexts("en"), "zh-CN": await loadTexts("zh-CN") };
 
 function keys(messages: Messages, prefix = ""): string[] {
   return Object.entries(messages).flatMap(([name, value]) =>

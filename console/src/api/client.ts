@@ -17,9 +17,10 @@ async function send(request: Request): Promise<Response> {
 }
 
 async function reach(request: Request): Promise<Response> {
+  const askedAt = Date.now();
   try {
     const response = await fetch(request);
-    reportHeard();
+    reportHeard(askedAt);
     return response;
   } catch (error) {
     if (request.signal.aborted) throw error;

@@ -9,8 +9,9 @@ let failingSince: number | null = null;
 
 export const connection = readonly(state);
 
-/** Tell that the server was heard. */
-export function reportHeard(): void {
+/** Tell that the server was heard. An answer to what was asked before the connection was lost says nothing of it. */
+export function reportHeard(askedAt = Date.now()): void {
+  if (failingSince !== null && askedAt < failingSince) return;
   failingSince = null;
   state.state = "live";
   state.since = Date.now();

@@ -30,6 +30,12 @@ export function unreachable(): Problem {
   return new Problem(0, "unreachable", "the server does not answer", null);
 }
 
+/** What is wrong with a field of a form, if that is what the error is about. */
+export function errorAt(error: unknown, field: string): string | undefined {
+  if (!(error instanceof Problem)) return undefined;
+  return error.errors.find(({ path }) => path === field || path.startsWith(`${field}[`))?.message;
+}
+
 /** Return the problem that a response holds. */
 export function problemOf(body: unknown, response: Response): Problem {
   const sent = (body ?? {}) as Record<string, unknown>;

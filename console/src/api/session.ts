@@ -135,6 +135,7 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const init: RequestInit = { method, headers, credentials: "same-origin" };
   if (body !== undefined) init.body = JSON.stringify(body);
+  const askedAt = Date.now();
   let response: Response;
   try {
     response = await fetch(path, init);
@@ -142,7 +143,7 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
     reportLost();
     throw unreachable();
   }
-  reportHeard();
+  reportHeard(askedAt);
   const answer: unknown = response.status === 204 ? null : await response.json().catch(() => null);
   if (!response.ok) throw problemOf(answer, response);
   return answer as T;

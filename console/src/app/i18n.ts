@@ -1,25 +1,38 @@
+import { watch } from "vue";
 import { createI18n } from "vue-i18n";
-import en from "@/app/messages/en";
-import zh from "@/app/messages/zh-CN";
 import { preferences } from "@/shared/lib/preferences";
-import type { Feature, Locale, Messages } from "@/shared/feature";
+import type { Locale, Messages } from "@/shared/feature";
 
-/** Return the texts of the shell and of all features, each under the name of its folder. */
-export function collectMessages(features: Feature[]): Record<Locale, Messages> {
-  const all: Record<Locale, Messages> = { en: { ...en }, "zh-CN": { ...zh } };
-  for (const feature of features) {
-    for (const locale of ["en", "zh-CN"] as const) all[locale][feature.id] = feature.messages[locale];
-  }
-  return all;
+const TEXTS: Record<Locale, () => Promise<{ default: Messages }>> = {
+  en: () => import("@/app/locales/en"),
+  "zh-CN": () => import("@/app/locales/zh-CN"),
+};
+
+/** Load all texts of a language. */
+export async function loadTexts(locale: Locale): Promise<Messages> {
+  return (await TEXTS[locale]()).default;
 }
 
-export function createMessages(features: Feature[]) {
-  return createI18n({
+/** The texts of the chosen language. Those of another one are loaded when it is chosen. */
+export async function createMessages() {
+  const { locale } = preferences;
+  const i18n = createI18n({
     legacy: false,
-    locale: preferences.locale,
-    fallbackLocale: "en",
-    messages: collectMessages(features) as never,
+    locale: locale as string,
+    messages: { [locale]: await loadTexts(locale) } as never,
     missingWarn: import.meta.env.DEV,
-    fallbackWarn: import.meta.env.DEV,
   });
+  const { setLocaleMessage, locale: shown } = i18n.global;
+  watch(
+    () => preferences.locale,
+    async (chosen) => {
+      try {
+        setLocaleMessage(chosen, (await loadTexts(chosen)) as never);
+        if (preferences.locale === chosen) shown.value = chosen;
+      } catch {
+        preferences.locale = shown.value as Locale; // the server cannot be reached
+      }
+    },
+  );
+  return i18n;
 }

@@ -65,12 +65,13 @@ export interface Feature {
   id: string;
   /** The feature shows if `GET /api/about` lists it; without one it always shows. */
   capability?: string;
-  messages: Record<Locale, Messages>;
   /** Routes with lazy components; their names begin with the id. */
   routes?: RouteRecordRaw[];
   menu?: MenuEntry;
   commands?: Command[];
   cards?: Part[];
+  /** What a console without any task offers to begin with. */
+  firstSteps?: Part[];
   attention?: AttentionKind[];
   runTabs?: Part[];
   drawerSections?: Part[];

@@ -74,7 +74,8 @@ export default {
     asOf: "as of {time}",
   },
   number: { wrong: "Write a number.", apply: "Apply" },
-  page: { missing: "There is no page at this address.", missingTitle: "Not found", home: "Open the first page", failed: "This page failed", failedTitle: "Failed" },
+  page: { missing: "There is no page at this address.", missingTitle: "Not found", home: "Open the first page", failed: "This page failed", failedTitle: "Failed", notAllowedTitle: "Not for your role" },
+  secret: { once: "Copy it now: it is not shown again.", copy: "Copy", copied: "Copied", done: "Done" },
   toast: { label: "Messages" },
   role: {
     needs: "Your role ({role}) does not allow this. The roles operator and admin do.",

@@ -74,7 +74,8 @@ export default {
     asOf: "截至 {time}",
   },
   number: { wrong: "请输入数字。", apply: "应用" },
-  page: { missing: "此地址没有页面。", missingTitle: "未找到", home: "打开首页", failed: "此页面出错", failedTitle: "出错" },
+  page: { missing: "此地址没有页面。", missingTitle: "未找到", home: "打开首页", failed: "此页面出错", failedTitle: "出错", notAllowedTitle: "您的角色无权查看" },
+  secret: { once: "请立即复制：之后不再显示。", copy: "复制", copied: "已复制", done: "完成" },
   toast: { label: "消息" },
   role: {
     needs: "您的角色（{role}）无权执行此操作，operator 和 admin 角色可以。",

@@ -1,10 +1,8 @@
 import { defineFeature } from "@/shared/feature";
-import messages from "./messages";
 
 export default defineFeature({
   id: "runs",
   capability: "runs",
-  messages,
   routes: [
     { path: "/runs", name: "runs", component: () => import("./RunsPage.vue") },
     { path: "/runs/:id", name: "runs.run", component: () => import("./RunPage.vue"), props: true },

@@ -1,10 +1,8 @@
 import { defineFeature } from "@/shared/feature";
-import messages from "./messages";
 
 export default defineFeature({
   id: "tasks",
   capability: "tasks",
-  messages,
   routes: [
     { path: "/tasks", name: "tasks", component: () => import("./TasksPage.vue") },
     { path: "/tasks/new", name: "tasks.new", component: () => import("./NewTaskPage.vue") },

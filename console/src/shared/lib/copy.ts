@@ -1,3 +1,8 @@
+/** Return a text as one word of a command line. */
+export function shellWord(text: string): string {
+  return /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 /** Copy a text. Without a secure context there is no clipboard API, so a selection is copied instead. */
 export async function copyText(text: string): Promise<boolean> {
   if (window.isSecureContext && navigator.clipboard) {

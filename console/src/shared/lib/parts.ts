@@ -21,7 +21,7 @@ function ready(load: Part["component"]): Component {
 }
 
 /** The parts of a kind for this server and caller, in order. */
-export function useParts(kind: "cards" | "runTabs" | "drawerSections"): ComputedRef<ReadyPart[]> {
+export function useParts(kind: "cards" | "firstSteps" | "runTabs" | "drawerSections"): ComputedRef<ReadyPart[]> {
   const features = inject(FEATURES);
   return computed(() =>
     (features?.value ?? [])

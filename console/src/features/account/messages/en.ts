@@ -1,0 +1,18 @@
+export default {
+  title: "Account",
+  who: "Signed in as",
+  role: "Role",
+  kind: "Signed in by",
+  kinds: { user: "password or link", token: "API token", installation: "token of the settings" },
+  may: "May",
+  password: "Change the password",
+  current: "Current password",
+  next: "New password",
+  nextHelp: "At least ten characters. All other sessions end.",
+  change: "Change the password",
+  changed: "The password is changed.",
+  noPassword: "Only a user with a password can change it.",
+  sessions: "Sessions",
+  sessionsHelp: "Ends the sessions of this user in all browsers and programs.",
+  everywhere: "Sign out everywhere",
+};

@@ -1,0 +1,18 @@
+export default {
+  title: "账户",
+  who: "登录身份",
+  role: "角色",
+  kind: "登录方式",
+  kinds: { user: "密码或链接", token: "API 令牌", installation: "设置中的令牌" },
+  may: "权限",
+  password: "修改密码",
+  current: "当前密码",
+  next: "新密码",
+  nextHelp: "至少十个字符。其他会话都会结束。",
+  change: "修改密码",
+  changed: "密码已修改。",
+  noPassword: "只有使用密码的用户才能修改密码。",
+  sessions: "会话",
+  sessionsHelp: "结束此用户在所有浏览器和程序中的会话。",
+  everywhere: "在所有设备上退出登录",
+};

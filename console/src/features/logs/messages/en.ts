@@ -1,0 +1,16 @@
+export default {
+  title: "Logs",
+  level: "Level",
+  levels: { all: "info and above", debug: "all", warning: "warnings and errors", error: "errors only" },
+  run: "Run",
+  host: "Host",
+  search: "Contains",
+  clear: "Clear filters",
+  none: "No line matches.",
+  older: "Older lines are loaded as you scroll up.",
+  histogram: "Lines of the last hour by level",
+  bar: "{time}: {count} lines, {errors} errors, {warnings} warnings",
+  estimated: "Counts of frequent levels are estimates.",
+  around: "Around {time}",
+  page: "Open the run",
+};

@@ -1,0 +1,16 @@
+export default {
+  title: "日志",
+  level: "级别",
+  levels: { all: "信息及以上", debug: "全部", warning: "警告和错误", error: "仅错误" },
+  run: "运行",
+  host: "主机",
+  search: "包含",
+  clear: "清除筛选",
+  none: "没有符合的日志。",
+  older: "向上滚动可加载更早的日志。",
+  histogram: "最近一小时的日志（按级别）",
+  bar: "{time}：{count} 行，{errors} 个错误，{warnings} 个警告",
+  estimated: "常见级别的数量为估计值。",
+  around: "{time} 前后",
+  page: "打开运行",
+};

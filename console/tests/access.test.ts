@@ -1,0 +1,93 @@
+import { mount } from "@vue/test-utils";
+import { describe, expect, it, vi } from "vitest";
+import { Problem, errorAt } from "@/api/problem";
+import { createMessages } from "@/app/i18n";
+import { commandOf, pageOf, queryOf } from "@/features/audit/entries";
+import { rolesFor, tokenState } from "@/features/settings/access";
+import CheckGroup from "@/shared/components/CheckGroup.vue";
+import TextField from "@/shared/components/TextField.vue";
+import { useAttempt } from "@/shared/lib/attempt";
+import { shellWord } from "@/shared/lib/copy";
+
+const NOW = Date.parse("2026-01-31T12:00:00Z");
+const wrong = (path: string) => new Problem(422, "request_invalid", "wrong", null, [{ path, message: `${path} is wrong`, hint: null }]);
+
+describe("a failed attempt", () => {
+  it("says at its field what is wrong, and elsewhere what has no field", async () => {
+    const { busy, rest, at, attempt } = useAttempt(["name", "scopes"]);
+    expect(await attempt(() => Promise.reject(wrong("scopes[1]")))).toBe(false);
+    expect([at("scopes"), at("name"), rest.value, busy.value]).toEqual(["scopes[1] is wrong", undefined, null, ""]);
+    const other = wrong("names");
+    await attempt(() => Promise.reject(other));
+    expect([at("name"), rest.value]).toEqual([undefined, other]);
+    expect(await attempt(() => Promise.resolve())).toBe(true);
+    expect(rest.value).toBeNull();
+    expect(errorAt(new Error("x"), "name")).toBeUndefined();
+  });
+
+  it("names the button that is busy", async () => {
+    const { busy, attempt } = useAttempt();
+    let finish = () => {};
+    const done = attempt(() => new Promise<void>((resolve) => (finish = resolve)), "test");
+    expect(busy.value).toBe("test");
+    finish();
+    await done;
+    expect(busy.value).toBe("");
+  });
+});
+
+describe("the audit log", () => {
+  it("is asked for what the filter says, and by the same command", () => {
+    const filter = { actor: "ann o'neil", action: "", subject: "task:3", since: "7d" } as const;
+    expect(queryOf(filter, NOW)).toEqual({ actor: "ann o'neil", subject: "task:3", since: "2026-01-24T12:00:00.000Z" });
+    expect(commandOf(filter)).toBe("smartspider audit list --subject task:3 --actor 'ann o'\\''neil' --since 7d --limit 1000");
+    expect(queryOf({ actor: "", action: "", subject: "", since: "constructor" as never }, NOW)).toEqual({});
+  });
+
+  it("leads to what an entry is about, and nowhere else", () => {
+    expect(["task:3", "run:7", "schedule:1", "notification:2"].map(pageOf)).toEqual(["/tasks/3", "/runs/7", "/schedules?schedule=1", "/notifications?target=2"]);
+    for (const other of ["user:1", "task:../x", "task:1 ", "javascript:1", ""]) expect(pageOf(other)).toBeNull();
+  });
+
+  it("has no word that a shell would read otherwise", () => {
+    expect([shellWord("a-b.c:1@d/e"), shellWord(""), shellWord("$(x)`y`"), shellWord("a b")]).toEqual(["a-b.c:1@d/e", "''", "'$(x)`y`'", "'a b'"]);
+  });
+});
+
+describe("tokens", () => {
+  it("have no role with more rights than their maker", () => {
+    expect(rolesFor("admin")).toContain("admin");
+    expect(rolesFor("operator")).not.toContain("admin");
+    expect([rolesFor("viewer"), rolesFor(undefined)]).toEqual([[], []]);
+  });
+
+  it("expire at their moment, and stay revoked", () => {
+    const at = (expires: string | null, revoked: string | null = null) => tokenState({ expires_at: expires, revoked_at: revoked }, NOW);
+    expect([at(null), at("2026-01-31T12:00:01Z"), at("2026-01-31T12:00:00Z"), at("2027-01-01T00:00:00Z", "2026-01-01T00:00:00Z")]).toEqual(["valid", "valid", "expired", "revoked"]);
+  });
+});
+
+describe("fields", () => {
+  it("are taken when they are complete, if they are lazy", async () => {
+    const update = vi.fn();
+    const field = mount(TextField, { props: { label: "Who", modelValue: "", modelModifiers: { lazy: true }, "onUpdate:modelValue": update } });
+    const input = field.get("input");
+    input.element.value = "ann";
+    await input.trigger("input");
+    expect(update).not.toHaveBeenCalled();
+    await input.trigger("change");
+    expect(update).toHaveBeenCalledWith("ann");
+  });
+
+  it("of several choices have a common label and error", async () => {
+    const update = vi.fn();
+    const group = mount(CheckGroup, {
+      props: { label: "Events", options: [{ value: "a", label: "A" }, { value: "b", label: "B" }], modelValue: ["a"], error: "too few", "onUpdate:modelValue": update },
+      global: { plugins: [await createMessages()] },
+    });
+    expect(group.get("legend").text()).toBe("Events");
+    expect(group.get(`#${CSS.escape(group.get("fieldset").attributes("aria-describedby")!)}`).text()).toBe("too few");
+    await group.findAll("input")[1]!.setValue(true);
+    expect(update).toHaveBeenCalledWith(["a", "b"]);
+  });
+});

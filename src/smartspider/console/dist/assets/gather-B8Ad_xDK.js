@@ -1,0 +1,1 @@
+function e(e,t){let n=Object.entries(t).map(([e,t])=>[e.split(`/`).at(-3),t]);return{...e,...Object.fromEntries(n)}}export{e as t};

@@ -1,1 +1,0 @@
-import{i as e,r as t,y as n}from"./vue-DxTP_0qq.js";var r=null;function i(i,a=``){let o=t(),s=e();return n({get:()=>{let e=o.query[i];return(Array.isArray(e)?e[0]:e)??a},set:e=>{let t={...r??o.query};e===a?delete t[i]:t[i]=e,r=t,s.replace({query:t,hash:o.hash}).finally(()=>{r===t&&(r=null)})}})}export{i as t};

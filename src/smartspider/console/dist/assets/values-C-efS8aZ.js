@@ -1,0 +1,1 @@
+function e(e){let n=t(e);return n.length>300?`${n.slice(0,300)}…`:n}function t(e){if(e==null)return`–`;if(typeof e!=`object`)return String(e);if(Array.isArray(e))return e.length?e.map(n).join(`, `):`[]`;let t=Object.entries(e);return t.length?t.map(([e,t])=>`${e}: ${n(t)}`).join(`, `):`{}`}function n(e){return typeof e==`object`&&e?JSON.stringify(e):t(e)}export{e as t};

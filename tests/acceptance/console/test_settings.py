@@ -1,0 +1,287 @@
+"""Users, tokens, notifications, the audit and the checks in the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.acceptance.console.conftest import Visit
+from tests.acceptance.console.visitor import Visitor, grave_findings
+from tests.acceptance.server import Server
+
+from smartspider_testing.chaos.api import WebhookReceiver
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("console settings")]
+PASSWORD = "four random words here"
+HOSTILE = '<img src=x onerror="alert(1)">'
+SCREENS = (
+    "/settings?tab=users",
+    "/settings?tab=tokens",
+    "/settings?tab=system",
+    "/notifications",
+    "/audit",
+    "/tasks",
+)
+
+KEPT = """
+() => JSON.stringify(
+  [document.documentElement.outerHTML, location.href, history.state, {...localStorage}, {...sessionStorage}])
+"""
+
+
+@pytest.fixture
+def receiver() -> Iterator[WebhookReceiver]:
+    with WebhookReceiver() as started:
+        yield started
+
+
+def button(place: Page | Locator, name: str) -> Locator:
+    return place.get_by_role("button", name=name, exact=True)
+
+
+def as_role(server: Server, visitor: Visitor, role: str, path: str) -> Page:
+    """Open a page that is signed in with a new token of a role."""
+    made = server.ask("POST", "/api/tokens", {"name": f"as {role}", "role": role}).expect(201).json
+    visitor.context.request.post(f"{server.url}/api/auth/session", data={"token": made["token"]})
+    return visitor.open(path)
+
+
+def signs_in(server: Server, name: str, password: str) -> bool:
+    """True if a user with this password may sign in."""
+    body = {"username": name, "password": password}
+    return server.ask("POST", "/api/auth/session", body).status == 200
+
+
+def test_a_user_is_created_changed_and_deleted(server: Server, visit: Visit) -> None:
+    page = visit().sign_in("/settings")
+    expect(page.get_by_text("There is no user yet.")).to_be_visible()
+    button(page, "New user").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("1ann")
+    dialog.get_by_label("Password").fill("short")
+    button(dialog, "Create").click()
+    for label in ("Name", "Password"):
+        expect(dialog.get_by_label(label)).to_have_attribute("aria-invalid", "true")
+    dialog.get_by_label("Name").fill("ann")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_label("Password").press("Enter")
+    expect(dialog).to_be_hidden()
+    row = page.get_by_role("row").filter(has_text="ann")
+    expect(row).to_contain_text("enabled")
+    button(page, "New user").click()
+    dialog.get_by_label("Name").fill("ann")
+    button(dialog, "Create").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("a user 'ann' already exists")
+    assert dialog.get_by_label("Name").input_value() == "ann"
+    button(dialog, "Cancel").click()
+    row.click()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_label("Role").select_option("operator")
+    button(drawer, "Change the role").click()
+    expect(row).to_contain_text("operator")
+    drawer.get_by_label("New password").fill(f"{PASSWORD} again")
+    button(drawer, "Set the password").click()
+    expect(page.get_by_text("User ann has a new password.", exact=True)).to_be_visible()
+    assert (signs_in(server, "ann", PASSWORD), signs_in(server, "ann", f"{PASSWORD} again")) == (False, True)
+    assert grave_findings(page) == []
+    button(drawer, "Disable").click()
+    button(page.get_by_role("alertdialog"), "Disable").click()
+    expect(row).to_contain_text("disabled")
+    assert not signs_in(server, "ann", f"{PASSWORD} again")
+    button(drawer, "Delete").click()
+    asked = page.get_by_role("alertdialog")
+    expect(button(asked, "Delete")).to_be_disabled()
+    asked.get_by_role("textbox").fill("ann")
+    button(asked, "Delete").click()
+    expect(page.get_by_text("There is no user yet.")).to_be_visible()
+    assert server.ask("GET", "/api/users").expect(200).json["items"] == []
+
+
+def test_a_token_is_shown_once_and_appears_nowhere_after(server: Server, visit: Visit) -> None:
+    page = visit().sign_in("/settings?tab=tokens")
+    button(page, "New token").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("nightly export")
+    dialog.get_by_label("Valid for").select_option("day")
+    dialog.get_by_label("runs:read").check()
+    dialog.get_by_label("Acts as the user").fill("nobody")
+    button(dialog, "Create").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("nobody")
+    dialog.get_by_label("Acts as the user").fill("")
+    assert grave_findings(page) == []
+    button(dialog, "Create").click()
+    shown = dialog.get_by_label("Token", exact=True)
+    canary = shown.input_value()
+    assert canary.startswith("sst_")
+    assert grave_findings(page) == []
+    holder = {"Authorization": f"Bearer {canary}"}
+    server.ask("GET", "/api/runs", **holder).expect(200)
+    server.ask("GET", "/api/tasks", **holder).expect(403)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    row = page.get_by_role("row").filter(has_text="nightly export")
+    expect(row).to_contain_text("runs:read")
+    assert canary not in page.evaluate(KEPT)
+    page.reload()
+    button(row, "Revoke nightly export").click()
+    button(page.get_by_role("alertdialog"), "Revoke").click()
+    expect(row).to_contain_text("revoked")
+    assert canary not in page.evaluate(KEPT)
+    server.ask("GET", "/api/runs", **holder).expect(401)
+    for path in ("/api/tokens", "/api/audit?limit=1000", "/api/logs?limit=1000&level=debug"):
+        assert canary.encode() not in server.ask("GET", path).expect(200).body
+    for file in (server.workshop.folder / "data").rglob("*"):
+        assert not file.is_file() or canary.encode() not in file.read_bytes(), file
+
+
+def test_a_webhook_is_told_changed_paused_and_deleted(
+    server: Server, visit: Visit, receiver: WebhookReceiver
+) -> None:
+    gone = {"name": "gone", "entry_urls": ["http://127.0.0.1:1/"], "retry": {"max_attempts": 1}}
+    server.create(gone)
+    page = visit().sign_in("/notifications")
+    button(page, "New notification").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Way").select_option("email")
+    expect(dialog.get_by_role("alert")).to_contain_text("SMARTSPIDER_SMTP_URL")
+    dialog.get_by_label("Way").select_option("webhook")
+    dialog.get_by_label("URL").fill("ftp://a.example/")
+    button(dialog, "Create").click()
+    expect(dialog.get_by_label("URL")).to_have_attribute("aria-invalid", "true")
+    dialog.get_by_label("URL").fill(f"{receiver.url}{HOSTILE}")
+    dialog.get_by_label("Task").fill("gone")
+    assert grave_findings(page) == []
+    button(dialog, "Create").click()
+    assert dialog.get_by_label("Secret").input_value().startswith("whsec_")
+    button(dialog, "Done").click()
+    row = page.get_by_role("row").filter(has_text=HOSTILE)
+    expect(row).to_contain_text("run failed, far fewer rows than usual")
+    row.get_by_role("gridcell").first.click()
+    drawer = page.get_by_role("dialog").filter(has=page.get_by_role("heading", name="Deliveries"))
+    button(drawer, "Send a test").click()
+    expect(drawer.get_by_text("The test was delivered.")).to_be_visible()
+    assert receiver.has_received("test")
+    server.until_state(server.begin("gone"), "failed")
+    expect(drawer.get_by_role("listitem").filter(has_text="delivered")).to_be_visible()
+    assert receiver.has_received("run.failed")
+    assert grave_findings(page) == []
+    button(drawer, "Pause").click()
+    expect(row).to_contain_text("paused")
+    button(drawer, "Change").click()
+    form = page.get_by_role("dialog", name="Change notification")
+    form.get_by_label("run failed").uncheck()
+    form.get_by_label("Task").fill("nothing of this name")
+    button(form, "Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("nothing of this name")
+    form.get_by_label("Task").fill("")
+    button(form, "Save").click()
+    expect(form).to_be_hidden()
+    expect(row).to_contain_text("all tasks")
+    (target,) = server.ask("GET", "/api/notifications").expect(200).json["items"]
+    assert (target["enabled"], target["events"]) == (False, ["run.few_rows"])
+    assert target["address"] == f"{receiver.url}{HOSTILE}"
+    button(drawer, "Delete").click()
+    button(page.get_by_role("alertdialog"), "Delete").click()
+    expect(page.get_by_text("Nobody is notified of anything yet.")).to_be_visible()
+
+
+def test_the_audit_is_filtered_and_a_changed_entry_is_found(server: Server, visit: Visit) -> None:
+    task = {"name": "noted", "entry_urls": [server.greeting["shop"]]}
+    made = (
+        server.ask("POST", f"/api/tasks?note={'%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E'}", task)
+        .expect(201)
+        .json
+    )
+    page = visit().sign_in("/audit?since=1h")
+    page.get_by_label("Action", exact=True).fill("task.created")
+    page.get_by_label("Action", exact=True).press("Enter")
+    page.get_by_label("About", exact=True).fill(f"task:{made['id']}")
+    page.get_by_label("About", exact=True).press("Enter")
+    rows = page.get_by_role("grid").locator(".line")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(f"{server.url}/audit?since=1h&action=task.created&subject=task:{made['id']}")
+    command = (
+        f"smartspider audit list --subject task:{made['id']} --action task.created --since 1h --limit 1000"
+    )
+    expect(page.get_by_text(command)).to_be_visible()
+    rows.first.focus()
+    page.keyboard.press("Enter")
+    drawer = page.get_by_role("dialog")
+    expect(drawer.locator("pre")).to_contain_text("<img src=x onerror=alert(1)>")
+    assert grave_findings(page) == []
+    button(drawer, "All by admin").click()
+    expect(drawer).to_be_hidden()
+    expect(page.get_by_label("Who")).to_have_value("admin")
+    button(page, "Verify").click()
+    expect(page.get_by_text("The audit log is intact")).to_be_visible()
+    connection = apsw.Connection(str(server.workshop.folder / "data" / "smartspider.db"))
+    connection.set_busy_timeout(10_000)
+    entry = connection.execute("SELECT id FROM audit WHERE action = 'task.created' ORDER BY id").fetchall()[
+        -1
+    ][0]
+    connection.execute("UPDATE audit SET actor = 'eve' WHERE id = ?", (entry,))
+    connection.close()
+    button(page, "Verify").click()
+    expect(page.get_by_text(f"The audit log is broken: entry {entry} ")).to_be_visible()
+    assert grave_findings(page) == []
+
+
+def test_the_checks_of_the_server_are_shown(server: Server, visit: Visit) -> None:
+    page = visit().sign_in("/settings?tab=system")
+    found = server.ask("GET", "/api/doctor").expect(200).json
+    for check in found["checks"]:
+        expect(page.get_by_role("listitem").filter(has_text=check["name"]).first).to_be_visible()
+    said = "checks passed" if found["ok"] else "Failed checks"
+    expect(page.get_by_role("main").get_by_role("status").filter(has_text=said)).to_be_visible()
+
+
+def test_a_viewer_sees_what_is_for_them_and_changes_nothing(server: Server, visit: Visit) -> None:
+    hook = {"kind": "webhook", "address": "http://127.0.0.1:1/secret-part", "events": ["run.failed"]}
+    made = server.ask("POST", "/api/notifications", hook).expect(201).json
+    page = as_role(server, visit(), "viewer", "/settings?tab=users")
+    refusal = "Your role (viewer) does not allow this. The role admin does."
+    expect(page.get_by_role("main").get_by_text(refusal)).to_be_visible()
+    menu = page.get_by_role("navigation").get_by_role("link")
+    expect(menu.filter(has_text="Notifications")).to_have_count(1)
+    expect(menu.filter(has_text="Audit")).to_have_count(0)
+    expect(page.get_by_role("tab", name="Users")).to_have_count(0)
+    page.get_by_role("tab", name="API tokens").click()
+    expect(button(page, "New token")).to_have_count(0)
+    for text in ("New token", "Revoke"):
+        control = page.get_by_role("main").locator("button").filter(has_text=text).first
+        expect(control).to_have_attribute("aria-disabled", "true")
+        expect(control).to_have_attribute(
+            "title", "Your role (viewer) does not allow this. The roles operator and admin do."
+        )
+    page.goto(f"{server.url}/audit")
+    expect(page.get_by_role("heading", name="Not for your role")).to_be_visible()
+    expect(page.get_by_role("main").get_by_text(refusal)).to_be_visible()
+    page.goto(f"{server.url}/notifications?target={made['id']}")
+    drawer = page.get_by_role("dialog")
+    expect(drawer.get_by_role("heading", name="http://127.0.0.1:1/…")).to_be_visible()
+    for text in ("Send a test", "Change", "Pause", "Delete"):
+        expect(drawer.locator("button").filter(has_text=text)).to_have_attribute("aria-disabled", "true")
+    page.goto(f"{server.url}/notifications?target=999999")
+    expect(drawer.get_by_role("alert")).to_contain_text("not_found")
+    server.ask("DELETE", f"/api/notifications/{made['id']}").expect(204)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_no_screen_has_a_grave_fault_or_is_wider_than_a_phone(
+    server: Server, visit: Visit, locale: str
+) -> None:
+    visitor = visit(locale=locale, viewport={"width": 375, "height": 760}, reduced_motion="reduce")
+    visitor.context.request.post(f"{server.url}/api/auth/session", data={"token": server.token})
+    page = visitor.open("/settings")
+    for path in SCREENS:
+        page.goto(server.url + path)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect(
+            page.get_by_role("main").get_by_role("tabpanel").or_(page.get_by_role("grid")).first
+        ).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert grave_findings(page) == [], (path, scheme)
