@@ -11,7 +11,7 @@ SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help python setup setup-dev servers faketime chromium demo serve test check lint bench soak console console-test lock format clean
+.PHONY: help python setup setup-dev servers faketime chromium demo serve test check lint bench soak console console-test screenshots lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ console: python ## build the console; needs the package registries
 console-test: python ## check the types of the console, run its unit tests and build it again
 	@$(SETUP) console
 	@.venv-console/bin/python scripts/console.py test
+
+screenshots: setup-dev chromium ## take the pictures of the documents again
+	@SMARTSPIDER_SCREENSHOTS=docs/images $(BIN)/pytest -q -n 0 -m soak tests/acceptance/console/test_screenshots.py
 
 lock: setup ## rewrite requirements/*.lock from pyproject.toml
 	@$(BIN)/python scripts/lock.py

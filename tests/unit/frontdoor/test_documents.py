@@ -36,6 +36,15 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_every_picture_in_a_document_exists_and_is_shown() -> None:
+    shown = {
+        (page.parent / name).resolve()
+        for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+        for name in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page.read_text())
+    }
+    assert shown == {path.resolve() for path in (ROOT / "docs" / "images").iterdir()}
+
+
 @pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.stem)
 def test_a_decision_has_its_four_parts_in_order(decision: Path) -> None:
     parts = re.findall(

@@ -29,9 +29,8 @@ def make(*arguments: str) -> str:
 def test_make_alone_lists_what_it_can_do() -> None:
     assert make() == make("help")
     listed = re.findall(r"^  make (\S+) +\S", make(), re.MULTILINE)
-    assert (
-        listed == "help setup demo serve test check bench soak console console-test lock format clean".split()
-    )
+    others = "console console-test screenshots lock format clean"
+    assert listed == f"help setup demo serve test check bench soak {others}".split()
 
 
 def test_make_test_goes_from_the_cheapest_check_to_the_dearest() -> None:
@@ -48,7 +47,8 @@ def test_make_test_goes_from_the_cheapest_check_to_the_dearest() -> None:
     assert sorted(commands, key=plan.index) == commands
     stages = [
         '"not soak and not acceptance"',
-        '"acceptance and not soak and not alone"',
+        '"acceptance and not soak and not timed and not alone"',
+        '"timed and not soak and not alone"',
         '"alone and not soak"',
     ]
     script = (ROOT / "scripts" / "run_tests.py").read_text()
