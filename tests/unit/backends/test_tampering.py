@@ -128,8 +128,8 @@ def test_a_break_far_from_the_beginning_is_found(tmp_path: Path) -> None:
 
 STATEMENTS = {
     **{f"tasks {name}": (getattr(tasks.SQL, name), values) for name, values in {
-        "by_id": (1,), "by_name": ("x",), "after": (0, 10), "version": (1, 1), "versions": (1, 9, 10),
-        "named": ("a", "b", 10), "unfinished": (1,), "changed": (1, 1.0, 1), "deleted": (1.0, 1),
+        "by_id": (1,), "by_name": ("x",), "version": (1, 1), "versions": (1, 9, 10),
+        "unfinished": (1,), "changed": (1, 1.0, 1), "deleted": (1.0, 1),
     }.items()},
     **{f"answers {name}": (getattr(idempotency.SQL, name), values) for name, values in {
         "find": ("x", "x"), "old": (1.0, 10), "give_up": ("x", "x", "x"), "keep": (1, "", b"", "x", "x", "x"),

@@ -8,12 +8,13 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from inspect import isasyncgen
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
-from tests.unit.api.asking import ADMIN_TOKEN
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services
 from tests.unit.api.rows import TEA, crawled
 from tests.unit.client.test_sdk_operations import OF_BROWSERS
 
@@ -194,6 +195,7 @@ CALLS: dict[str, Call] = {
     "list_audit": lambda c, _: c.list_audit(action="task.created", limit=1),
     "verify_audit": lambda c, _: c.verify_audit(),
     "delete_task": lambda c, _: c.delete_task("shop", if_match=2),
+    "start_demo": lambda c, _: c.start_demo("trouble"),
 }
 """In an order that makes sense."""
 EMPTY = {"list_run_failures", "list_run_problems", "list_deliveries"}
@@ -209,6 +211,13 @@ def as_ann(client: Client, world: World) -> Client:
     other.connection = Recording(connection.url, session.access_token)
     world.made["ann"] = other
     return other
+
+
+@pytest.fixture
+async def services(tmp_path: Path) -> AsyncIterator[Services]:
+    settings = msgspec.structs.replace(SETTINGS, demo_shop="http://127.0.0.1:9/")
+    async with open_services(tmp_path / "data", settings) as opened:
+        yield opened
 
 
 @pytest.fixture
