@@ -8,6 +8,8 @@ import os
 import resource
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,8 +24,9 @@ from tests.acceptance.server import Reply, Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, html, is_running, until, written_site
 
 from smartspider.engine.supervisor import SETTLED_S
+from smartspider_testing.hostile.sockets import FLOODS
 from smartspider_testing.sites.graph import ChangingGraph, graph_task
-from smartspider_testing.waiting import WAIT_S
+from smartspider_testing.waiting import WAIT_S, scaled
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(120)]
 
@@ -168,6 +171,26 @@ def test_twenty_clients_at_once_get_one_task_one_run_and_one_version(workshop: W
         assert ChangingGraph(PAGES, seed=41).problems(server.rows(run)) == []
         assert statuses(together(lambda _: server.ask("DELETE", path)))[204] == 1
     is_sound(workshop)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", FLOODS)
+def test_sockets_that_send_all_they_can_do_not_hold_up_a_server(workshop: Workshop, kind: str) -> None:
+    with served(workshop, "--workers", "0") as server:
+        api = named(server, "smartspider.api.process")
+        made = server.ask("POST", "/api/tokens", {"name": "flood", "role": "viewer"}).expect(201)
+        attack = [sys.executable, "-m", "smartspider_testing.hostile.sockets", f"{server.url}/api/live", kind]
+        environment = {**os.environ, "SMARTSPIDER_TOKEN": made.json["token"]}
+        flooding = subprocess.Popen([*attack, "200", "10"], env=environment, stdout=subprocess.PIPE)
+        waits_s: list[float] = []
+        while flooding.poll() is None:
+            began = time.monotonic()
+            server.ask("GET", "/healthz").expect(200)
+            waits_s.append(time.monotonic() - began)
+        assert b"'closed 1008'" in flooding.communicate()[0]
+        late = [one for one in waits_s if one > scaled(1.0)]
+        assert len(late) <= len(waits_s) // 20, late
+        assert named(server, "smartspider.api.process") == api
 
 
 def events_of(server: Server, run: str, after: int, until_number: int | None = None) -> list[int]:

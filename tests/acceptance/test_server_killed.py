@@ -6,7 +6,7 @@ import random
 
 import pytest
 from tests.acceptance.conftest import Figures
-from tests.acceptance.server import Server, served
+from tests.acceptance.server import ENVIRONMENT, Server, served
 from tests.acceptance.workshop import Site, Workshop, graph_site, until
 
 from smartspider_testing.sites.graph import ChangingGraph, graph_task
@@ -14,6 +14,7 @@ from smartspider_testing.sites.graph import ChangingGraph, graph_task
 pytestmark = [pytest.mark.acceptance, pytest.mark.long, pytest.mark.timeout(280)]
 
 EVERY_S = 2
+OFTEN = {**ENVIRONMENT, "SMARTSPIDER_SCHEDULE_INTERVAL": "1s"}
 
 
 def until_fetched(sites: list[Site], more: int, server: Server, runs: list[str]) -> bool:
@@ -40,7 +41,7 @@ def test_a_server_killed_again_and_again_goes_on_with_the_same_runs(
         graph_site(pages, seed=31, delay_ms=200) as one,
         graph_site(pages, seed=32, delay_ms=200) as two,
         graph_site(1, seed=33) as small,
-        served(workshop, "--workers", "2") as server,
+        served(workshop, "--workers", "2", environment=OFTEN) as server,
     ):
         tasks = [
             server.create({**graph_task(f"{site.base}/"), "name": f"graph_{number}", "concurrency": 4})

@@ -26,7 +26,7 @@ from smartspider_testing.waiting import WAIT_S
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 TERM_S = 2.0
-OPEN = Settings(allow_private="1")
+OPEN = Settings(allow_private="1", schedule_interval=1.0)
 
 
 class Keepers:

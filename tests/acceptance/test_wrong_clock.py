@@ -31,7 +31,8 @@ def clock(workshop: Workshop) -> FakeClock:
 
 @pytest.fixture
 def server(workshop: Workshop, clock: FakeClock) -> Iterator[Server]:
-    with served(workshop, "--workers", "1", environment={**ENVIRONMENT, **clock.environment()}) as server:
+    environment = {**ENVIRONMENT, **clock.environment(), "SMARTSPIDER_SCHEDULE_INTERVAL": "1s"}
+    with served(workshop, "--workers", "1", environment=environment) as server:
         pids = [server.command.pid, *server.processes()]
         yield server
     for pid in pids:

@@ -30,7 +30,37 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_connections: int = MAX_CONNECTIONS
 
 
-class LimitedConnection(HttpToolsProtocol):
+class WriteTimeout(asyncio.Protocol):
+    """A connection that is disconnected when its client does not read for too long."""
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    write_timeout_s: float
+    _write_timeout: TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        """Start the write timeout."""
+        super().pause_writing()
+        self._cancel_write_timeout()
+        self._write_timeout = self.loop.call_later(self.write_timeout_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Cancel the write timeout."""
+        self._cancel_write_timeout()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the write timeout."""
+        self._cancel_write_timeout()
+        super().connection_lost(exc)
+
+    def _cancel_write_timeout(self) -> None:
+        if self._write_timeout is not None:
+            self._write_timeout.cancel()
+            self._write_timeout = None
+
+
+class LimitedConnection(WriteTimeout, HttpToolsProtocol):
     """An HTTP connection. A client that exceeds a timeout or a size limit gets an error response and is
     disconnected.
     """
@@ -38,8 +68,8 @@ class LimitedConnection(HttpToolsProtocol):
     def __init__(self, *args: Any, limits: ConnectionLimits = ConnectionLimits(), **options: Any) -> None:
         super().__init__(*args, **options)
         self._limits = limits
+        self.write_timeout_s = limits.write_timeout_s
         self._timeout: TimerHandle | None = None
-        self._write_timeout: TimerHandle | None = None
         self._head: int | None = 0
         """Bytes of the request head received; None once it is complete."""
         self._is_receiving = False
@@ -56,7 +86,6 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timers."""
         self._set_timeout(None)
-        self._cancel_write_timeout()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -103,26 +132,10 @@ class LimitedConnection(HttpToolsProtocol):
         self._set_timeout(None)
         super().handle_websocket_upgrade()
 
-    def pause_writing(self) -> None:
-        """Start the write timeout."""
-        super().pause_writing()
-        self._cancel_write_timeout()
-        self._write_timeout = self.loop.call_later(self._limits.write_timeout_s, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Cancel the write timeout."""
-        self._cancel_write_timeout()
-        super().resume_writing()
-
     def _set_timeout(self, seconds: float | None) -> None:
         if self._timeout is not None:
             self._timeout.cancel()
         self._timeout = None if seconds is None else self.loop.call_later(seconds, self._time_out)
-
-    def _cancel_write_timeout(self) -> None:
-        if self._write_timeout is not None:
-            self._write_timeout.cancel()
-            self._write_timeout = None
 
     def _time_out(self) -> None:
         if self.transport.is_closing():

@@ -15,7 +15,6 @@ from smartspider.api.app import create_app
 from smartspider.api.connection_limits import raise_file_limit
 from smartspider.api.prometheus import metrics_port
 from smartspider.api.server import ApiServer, build_server
-from smartspider.api.websocket_limits import LimitedWebSocket
 from smartspider.engine.loop_tick import ticking
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
@@ -51,7 +50,6 @@ async def _serve(installation: Installation, listener: socket.socket, *, with_pa
     app = create_app(services)
     server: ApiServer = build_server(
         app,
-        ws=LimitedWebSocket,
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_ping_interval=PING_S,
         timeout_graceful_shutdown=SHUTDOWN_S,

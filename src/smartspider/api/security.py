@@ -14,7 +14,6 @@ from smartspider.api.middleware import authentication
 from smartspider.api.middleware.authentication import PRINCIPAL, Authentication
 from smartspider.api.middleware.body_limit import BodyLimit
 from smartspider.api.middleware.forwarded import Forwarded
-from smartspider.api.middleware.inbound_limit import InboundLimit
 from smartspider.api.middleware.security_headers import SecureHeaders
 from smartspider.core.access import Area, Principal, Verb, require
 from smartspider.operations.services import Services
@@ -27,7 +26,6 @@ def install(app: FastAPI, services: Services, limits: ApiLimits) -> None:
     """Add the security middleware. The last one added sees a request first."""
     settings = services.installation.settings
     authentication.mask_tickets_in_logs()
-    app.add_middleware(InboundLimit, clock=services.access.clock)
     app.add_middleware(
         Authentication, access=services.access, rate=settings.rate_limit, recheck_s=limits.recheck_s
     )

@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from smartspider.api.connection_limits import ConnectionLimits, LimitedConnection, raise_file_limit
+from smartspider.api.websocket_limits import InboundBudgets, LimitedWebSocket
 
 DATE_S = 1.0
 """Interval at which the Date header is updated."""
@@ -54,16 +55,15 @@ def build_server(app: Any, limits: ConnectionLimits | None = None, **options: An
 
     By default it accepts as many connections as the limit of open files allows.
     """
-    protocol = partial(
-        LimitedConnection, limits=limits or ConnectionLimits(max_connections=raise_file_limit())
-    )
+    limits = limits or ConnectionLimits(max_connections=raise_file_limit())
     return ApiServer(
         uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             lifespan="off",
-            http=protocol,  # type: ignore[arg-type]  # it is only called
+            http=partial(LimitedConnection, limits=limits),  # type: ignore[arg-type]  # it is only called
+            ws=partial(LimitedWebSocket, limits=limits, budgets=InboundBudgets()),  # type: ignore[arg-type]  # same
             server_header=False,
             proxy_headers=False,
             **options,

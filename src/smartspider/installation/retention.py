@@ -28,7 +28,7 @@ class Retention(msgspec.Struct, frozen=True):
     log_bytes: int | None = 10**9
     log_age_s: float | None = 30 * 86_400.0
     run_age_s: float | None = None
-    runs_per_task: int | None = None
+    runs_per_task: int | None = 10_000
     events_per_run: int = 10_000
     notification_age_s: float = 30 * 86_400.0
 

@@ -75,6 +75,11 @@ def quotas(texts: Mapping[str, str | None]) -> Quotas:
     return Quotas(**found)
 
 
+def schedule_interval(text: str) -> float:
+    """Parse `SMARTSPIDER_SCHEDULE_INTERVAL`."""
+    return _duration("SCHEDULE_INTERVAL", text)
+
+
 def networks(text: str) -> Networks:
     """Parse `SMARTSPIDER_TRUSTED_PROXIES`: addresses and CIDRs, separated by commas."""
     found = []

@@ -50,6 +50,8 @@ class Settings(msgspec.Struct, frozen=True):
     demo_shop: str = ""
     """The address of the demo shop that was started with the server."""
     """Maximum size of a request body of the API."""
+    schedule_interval: float = 60.0
+    """Minimum seconds between two starts of a schedule."""
     quotas: Quotas = Quotas()
     """`QUOTA_TASKS`, `QUOTA_SCHEDULES`, `QUOTA_NOTIFICATIONS`, `QUOTA_TOKENS` and `QUOTA_RUNS`."""
     trusted_proxies: parse.Networks = ()
@@ -106,6 +108,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "allow_private": parse.private_addresses,
     "log_level": parse.log_level,
     "rate_limit": parse.rate_limit,
+    "schedule_interval": parse.schedule_interval,
     "max_body_bytes": parse.body_limit,
     "trusted_proxies": parse.networks,
     "dedup": parse.dedup_mode,

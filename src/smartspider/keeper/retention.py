@@ -59,7 +59,7 @@ class TrimEvents:
 
 
 class DeleteOldRuns:
-    """Deletes old runs with their rows, if the settings say so."""
+    """Deletes old and surplus runs with their rows."""
 
     name, every_s = "retention", 15.0
     walk_every_s = 3600.0
@@ -138,7 +138,8 @@ PAGE = 200
 class RunSweep:
     """Walks through all runs, newest first, a page at a time, and deletes those beyond the retention.
 
-    Unfinished runs and the newest finished run of each task are kept.
+    Unfinished runs, the newest finished run of each task, and runs that later ones compare pages or items
+    with are kept.
     """
 
     def __init__(
@@ -171,7 +172,8 @@ class RunSweep:
             and (run.finished_at or run.created_at) < self._clock.now() - self._retention.run_age_s
         )
         is_surplus = self._retention.runs_per_task is not None and newer >= self._retention.runs_per_task
-        if newer > 0 and (is_old or is_surplus):
+        is_expired = newer > 0 and (is_old or is_surplus)
+        if is_expired and not await self._store.is_compared_with(run.id):
             try:
                 await self._delete(run.id)
             except (NotAllowed, NotFound):  # resumed or deleted meanwhile

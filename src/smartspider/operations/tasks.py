@@ -95,7 +95,7 @@ class TaskOperations(Operations):
             return await dry_run_task(
                 services.installation, services.previews, self.principal, task, pages if preview else 0
             )
-        checked = await check_document(self.installation.offload, read_task_source(task), self.principal.name)
+        checked = await check_document(self.installation, read_task_source(task), self.principal.name)
         return await saving.create(self.installation, self.principal, checked, note)
 
     @operation("GET", "/api/tasks", needs=("tasks", "read"), summary="List tasks", answer="A page of tasks")
@@ -146,7 +146,7 @@ class TaskOperations(Operations):
         from smartspider.services.tasks.checks import check_document, read_task_source
 
         old = await tasks.find_own_task(self.installation, task_id, self.principal)
-        checked = await check_document(self.installation.offload, read_task_source(task), self.principal.name)
+        checked = await check_document(self.installation, read_task_source(task), self.principal.name)
         expected = tasks.expected_version(if_match, old.version)
         return await saving.change(
             self.installation, self.principal, old, checked, expected=expected, note=note

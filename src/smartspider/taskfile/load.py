@@ -96,14 +96,15 @@ def parse_schedule(data: Mapping[str, Any]) -> ScheduleRule:
     try:
         schedule = Schedule.model_validate(dict(data))
     except ValidationError as error:
-        raise _schedule_invalid(problems_from(error)) from error
+        raise schedule_invalid(problems_from(error)) from error
     problems = list(find_schedule_problems(schedule))
     if problems:
-        raise _schedule_invalid(problems)
+        raise schedule_invalid(problems)
     return schedule_rule(schedule)
 
 
-def _schedule_invalid(problems: list[Problem]) -> RequestInvalid:
+def schedule_invalid(problems: list[Problem]) -> RequestInvalid:
+    """Return the error for a schedule with problems; its message contains the first."""
     first = problems[0]
     return RequestInvalid(
         f"the schedule is not valid: {first.path}: {first.message}", tuple(problems), hint=first.hint

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 
 from smartspider.core.schedules import ScheduleRule, starts_at
 
@@ -28,6 +28,8 @@ MAX_ZONE_CHARS = 64
 MAX_BACKLOG = 100
 """Maximum number of missed times that are made up for one by one; older ones are dropped."""
 _COUNTED = 1000
+_COMPARED = 60
+"""Times of a cron expression whose intervals are compared: those of an hour, if it has no seconds."""
 
 
 def check_cron(text: str) -> tuple[str, str] | None:
@@ -85,6 +87,16 @@ def next_time(rule: ScheduleRule, after: float, last: float | None = None) -> fl
 def next_times(rule: ScheduleRule, after: float, last: float | None = None, *, count: int = 5) -> list[float]:
     """Return up to `count` times after `after`."""
     return list(islice(_times(rule, after, last), count))
+
+
+def shortest_interval(rule: ScheduleRule) -> float:
+    """Return the shortest time between two starts, whatever the time zone; infinite if there is only one."""
+    if rule.every_s is not None:
+        return rule.every_s
+    if rule.at is not None:
+        return math.inf
+    times = islice(_cron(_expression(rule), datetime(2024, 1, 1, tzinfo=UTC)), _COMPARED + 1)
+    return min(((later - one).total_seconds() for one, later in pairwise(times)), default=math.inf)
 
 
 class Backlog:

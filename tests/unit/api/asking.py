@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.unit.quick_passwords import quick_passwords
 
 from smartspider.api.app import create_app
 from smartspider.api.limits import ApiLimits
-from smartspider.api.websocket_limits import LimitedWebSocket
+from smartspider.api.websocket_limits import InboundBudgets, InboundRates, LimitedWebSocket
 from smartspider.installation.settings import Settings
 from smartspider.operations.operation import Operation
 from smartspider.operations.services import Services
@@ -78,7 +79,10 @@ async def open_services(path: Path, settings: Settings) -> AsyncIterator[Service
 
 @asynccontextmanager
 async def serving(
-    services: Services, operations: tuple[Operation, ...] = OPERATIONS, limits: ApiLimits = ApiLimits()
+    services: Services,
+    operations: tuple[Operation, ...] = OPERATIONS,
+    limits: ApiLimits = ApiLimits(),
+    rates: InboundRates = InboundRates(),
 ) -> AsyncIterator[str]:
     """The API on a free port; its address."""
     config = uvicorn.Config(
@@ -86,7 +90,7 @@ async def serving(
         port=0,
         log_config=None,
         lifespan="on",
-        ws=LimitedWebSocket,
+        ws=partial(LimitedWebSocket, budgets=InboundBudgets(rates)),  # type: ignore[arg-type]  # it is only called
         proxy_headers=False,
     )
     config.load()

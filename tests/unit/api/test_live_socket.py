@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
-from tests.unit.api.asking import Caller
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 from tests.unit.api.test_log_routes import line
 from tests.unit.api.watching import new_run, receive, refusal, until, watching
 
 from smartspider.api.limits import ApiLimits
-from smartspider.api.middleware.inbound_limit import InboundLimit, InboundRates
-from smartspider.core.access import Principal
+from smartspider.api.websocket_limits import InboundRates
 from smartspider.core.limits.rate_limits import RateLimit
 from smartspider.operations.services import Services
 from smartspider.services.live.topics import TOPICS
+from smartspider_testing.hostile.sockets import FLOODS, flood_once
 from smartspider_testing.waiting import WAIT_S
 
 LIVE = "/api/live"
@@ -329,45 +331,48 @@ async def test_a_server_that_stops_ends_its_sockets(api: Caller, services: Servi
         assert (await closed(idle))[0] == 1012
 
 
-@pytest.mark.parametrize("kind", ["messages", "pings", "bytes"])
-async def test_one_that_sends_too_much_is_closed(api: Caller, kind: str) -> None:
-    async with watching(api, LIVE) as socket:
-
-        async def flood() -> None:
-            for _ in range(20_000):
-                if kind == "pings":
-                    await socket.ping()
-                else:
-                    await socket.send_str("{}" if kind == "messages" else "x" * 60_000)
-
-        ending = asyncio.create_task(closed(socket))
-        with suppress(ConnectionError, aiohttp.ClientError):
-            await flood()
-        assert (await ending)[0] in (1008, 1006)  # 1006: the connection was reset by what was still sent
-    async with watching(api, LIVE) as socket:
+@pytest.mark.parametrize("kind", FLOODS)
+async def test_one_that_sends_too_much_is_closed(api: Caller, services: Services, kind: str) -> None:
+    seen: Counter[str] = Counter()
+    async with asyncio.timeout(WAIT_S):
+        with suppress(ConnectionError):
+            await flood_once(api.base + LIVE, kind, {"Authorization": f"Bearer {api.token}"}, seen)
+    assert seen["101"] == 1
+    assert seen["closed 1008"] + seen["disconnected"] == 1  # reset by what was still sent
+    made = (await api.post("/api/tokens", {"name": "other", "role": "viewer"})).expect(201).json
+    async with watching(api.with_token(made["token"]), LIVE) as socket:
         await watch(socket, topic="runs")
+    await until(lambda: not len(services.hub))
 
 
 async def test_a_user_shares_a_limit_over_all_sockets(services: Services) -> None:
-    sent: list[Any] = []
+    rates = InboundRates(of_user=RateLimit(0.001, 10))
+    async with serving(services, rates=rates) as base, aiohttp.ClientSession() as session:
+        api = Caller(session, base, ADMIN_TOKEN)
+        made = (await api.post("/api/tokens", {"name": "other", "role": "viewer"})).expect(201).json
+        async with (
+            watching(api, LIVE) as first,
+            watching(api, LIVE) as second,
+            watching(api.with_token(made["token"]), LIVE) as other,
+        ):
+            for _ in range(3):
+                await ask(first, "unwatch", "x")
+                await problem(first)
+            for socket in (first, second):
+                await ask(socket, "unwatch", "x")
+                assert await closed(socket) == (1008, "too many messages")
+            await watch(other, topic="nodes")
 
-    async def forever() -> Any:
-        return {"type": "websocket.receive", "text": "{}"}
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def read(_scope: Any, receive: Any, _send: Any) -> None:
-        for _ in range(4):
-            if (await receive())["type"] == "websocket.disconnect":
-                return
-
-    rates = InboundRates(of_connection=RateLimit(0.001, 5), of_user=RateLimit(0.001, 10))
-    app = InboundLimit(read, services.installation.clock, rates)
-    for name in ("ann", "ann", "ann", "bob"):
-        scope = {"type": "websocket", "state": {"principal": Principal(name, "viewer")}}
-        await app(scope, forever, send)
-    assert sent == [{"type": "websocket.close", "code": 1008, "reason": "too many messages"}]
+async def test_opening_sockets_counts_against_the_rate_of_the_token(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, rate_limit=RateLimit(0.001, 40.0))
+    async with (
+        open_services(tmp_path / "other", settings) as services,
+        serving(services) as base,
+        aiohttp.ClientSession() as session,
+    ):
+        answers = [await refusal(Caller(session, base, ADMIN_TOKEN), LIVE) for _ in range(6)]
+    assert answers == [101] * 4 + [429] * 2
 
 
 async def test_watches_of_one_run_share_its_status(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+import aiohttp
+import msgspec
 import pytest
-from tests.unit.api.asking import Caller
+from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, Caller, open_services, serving
 
 from smartspider.operations.services import Services
 
@@ -60,6 +63,8 @@ async def test_a_task_is_named_by_its_name_too(api: Caller, task_id: str) -> Non
         ({"cron": None}, "cron"),
         ({"timezone": "Mars/Phobos"}, "timezone"),
         ({"every_s": 60}, "every_s"),
+        ({"cron": None, "every_s": 59}, "every_s"),
+        ({"cron": "0,30 0 6 * * *"}, "cron"),
         ({"cron": None, "at": "soon"}, "at"),
         ({"overlap": "perhaps"}, "overlap"),
         ({"retries": -1}, "retries"),
@@ -72,6 +77,48 @@ async def test_what_is_wrong_is_named(api: Caller, task_id: str, knobs: dict[str
     problem = (await api.post("/api/schedules", body)).expect(422).json
     assert any(one["path"].startswith(path) for one in problem["errors"]), problem
     assert (await api.get("/api/schedules")).expect(200).json["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "path"),
+    [
+        ({"every_s": 1}, "schedule.every_s"),
+        ({"cron": "* * * * * *"}, "schedule.cron"),
+        ("*/5 * * * * *", "schedule"),
+    ],
+)
+async def test_schedules_start_no_more_often_than_the_server_allows(
+    api: Caller, task_id: str, schedule: Any, path: str
+) -> None:
+    task = {**TASK, "schedule": schedule}
+    refused = [
+        (await api.post("/api/tasks", {**task, "name": "often"})).expect(422),
+        (await api("PUT", f"/api/tasks/{task_id}", json=task)).expect(422),
+        (await api.post("/api/tasks?dry_run=true", task)).expect(200),
+    ]
+    for answer in refused:
+        (problem,) = answer.json["errors"]
+        assert problem["path"] == path
+        assert "the minimum here is 60 s" in problem["message"]
+        assert "SMARTSPIDER_SCHEDULE_INTERVAL" in problem["hint"]
+    if isinstance(schedule, dict):
+        (await api.post("/api/schedules/preview", schedule)).expect(422)
+        existing = await made(api, task_id)
+        change = {"cron": None, **schedule}
+        (await api("PATCH", f"/api/schedules/{existing['id']}", json=change)).expect(422)
+
+
+async def test_an_operator_sets_how_often_schedules_may_start(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(SETTINGS, schedule_interval=5.0)
+    async with (
+        open_services(tmp_path / "other", settings) as services,
+        serving(services) as base,
+        aiohttp.ClientSession() as session,
+    ):
+        api = Caller(session, base, ADMIN_TOKEN)
+        (await api.post("/api/schedules/preview", {"every_s": 5})).expect(200)
+        (await api.post("/api/schedules/preview", {"cron": "*/5 * * * * *"})).expect(200)
+        (await api.post("/api/schedules/preview", {"every_s": 4})).expect(422)
 
 
 async def test_a_moment_that_is_over_is_refused(api: Caller, task_id: str) -> None:

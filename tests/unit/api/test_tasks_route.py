@@ -310,7 +310,7 @@ async def test_only_an_owner_or_an_admin_changes_a_task(services: Services) -> N
     """The service decides, whoever calls it."""
     from smartspider.services.tasks.checks import check_document
 
-    spec = (await check_document(services.installation.offload, task())).spec
+    spec = (await check_document(services.installation, task())).spec
     ann, bob, eve = Principal("ann", "operator"), Principal("bob", "operator"), Principal("eve", "viewer")
     store = services.installation.tasks
     with pytest.raises(Forbidden):

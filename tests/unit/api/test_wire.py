@@ -14,6 +14,7 @@ from tests.unit.api.asking import Caller
 
 from smartspider.api.connection_limits import ConnectionLimits
 from smartspider.api.server import build_server
+from smartspider_testing.hostile.sockets import frame
 from smartspider_testing.waiting import WAIT_S
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
@@ -133,6 +134,49 @@ async def test_who_reads_nothing_of_an_answer_is_sent_away() -> None:
         with closing(socket.create_connection(("127.0.0.1", port))) as client:
             client.sendall(HEAD + b"\r\n")
             async with asyncio.timeout(WAIT_S):
+                await is_over.wait()
+
+
+UPGRADE = (
+    HEAD + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+
+
+async def test_a_websocket_whose_client_reads_nothing_is_disconnected() -> None:
+    is_over = asyncio.Event()
+
+    async def endless(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "websocket.accept"})
+        try:
+            while True:
+                await send({"type": "websocket.send", "bytes": b"x" * 100_000})
+                await asyncio.sleep(0)
+        finally:
+            is_over.set()
+
+    async with listening(endless, ConnectionLimits(write_timeout_s=0.05)) as port:
+        with closing(socket.create_connection(("127.0.0.1", port))) as client:
+            client.sendall(UPGRADE)
+            async with asyncio.timeout(WAIT_S):
+                await is_over.wait()
+
+
+async def test_a_websocket_that_sends_before_the_handshake_is_over_is_disconnected() -> None:
+    is_asked, is_over = asyncio.Event(), asyncio.Event()
+
+    async def undecided(_scope: Any, receive: Any, _send: Any) -> None:
+        is_asked.set()
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+        is_over.set()
+
+    async with listening(undecided) as port:
+        with closing(socket.create_connection(("127.0.0.1", port))) as client:
+            client.sendall(UPGRADE)
+            async with asyncio.timeout(WAIT_S):
+                await is_asked.wait()
+                client.sendall(frame(0x9))
                 await is_over.wait()
 
 

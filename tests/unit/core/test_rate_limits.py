@@ -17,6 +17,12 @@ def test_a_burst_is_followed_by_the_rate() -> None:
     assert [buckets.take("a", 100.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
 
 
+def test_more_tokens_than_are_left_are_paid_back_later() -> None:
+    buckets = TokenBuckets(RateLimit(2.0, 3.0))
+    assert [buckets.take("a", 10.0, 7.0), buckets.take("a", 10.0)] == [0.0, 2.5]
+    assert [buckets.take("a", 12.0), buckets.take("a", 12.5), buckets.take("a", 12.5)] == [0.5, 0.0, 0.5]
+
+
 def test_a_refunded_token_can_be_taken_again() -> None:
     buckets = TokenBuckets(RateLimit(0.1, 1.0))
     for _ in range(5):

@@ -22,6 +22,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.frontier_index import LAPSE_S
 from smartspider.keeper.frontier.filling import FillSizes
+from smartspider.services.runs.start import newest_plan
 from smartspider.services.schedules.schedules import sync_task_schedule
 from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.requests import SqlStoredUrls
@@ -104,12 +105,14 @@ class Harness:
     async def end_run(self, run_id: int, *, failed: int = 0, items: int = 0) -> None:
         """Work on a run until it is over; so many of its two pages fail for good."""
         store, frontier = self.backend.store, self.backend.frontier
-        await store.set_state(run_id, "running")
+        run = await store.set_state(run_id, "running")
+        dedup = (await newest_plan(self.installation, await self.backend.tasks.get(run.task_id))).items
         worker = await frontier.join(WorkerRegistration("w"))
         while leases := (await frontier.lease(worker, 2, [run_id])).leases:
             for lease in leases:
                 found = [Item({"n": number}) for number in range(items)]
-                good = Close("done", "", 200, items=found)
+                keys = [dedup.keys_of(one) for one in found] if dedup.keys else []
+                good = Close("done", "", 200, items=found, keys=keys)
                 verdict = Close("dead", "http: 500", 500) if failed > 0 else good
                 items, failed = 0, failed - 1
                 await self.backend.ledger.settle([Settlement(lease, verdict)])

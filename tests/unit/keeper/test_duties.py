@@ -107,12 +107,24 @@ async def sweep(harness: Harness, kept: Retention) -> list[int]:
     return [run.id for run in reversed(await harness.backend.store.find_runs())]
 
 
-async def test_by_default_every_run_is_kept(harness: Harness) -> None:
+async def test_by_default_runs_are_kept_however_old_up_to_ten_thousand_of_a_task(harness: Harness) -> None:
     await harness.task()
     for _ in range(3):
         await harness.end_run(await made(harness))
     await harness.pass_time(1000 * DAY_S)
     assert await sweep(harness, Retention()) == [1, 2, 3]
+    assert Retention().runs_per_task == 10_000
+
+
+async def test_a_run_that_later_ones_compare_with_is_kept(harness: Harness) -> None:
+    await harness.task(
+        "deduplicated", dedup={"items": ["n"], "scope": "task"}, selectors={"fields": {"n": "b"}}
+    )
+    await harness.task("plain")
+    for name in ("deduplicated", "plain"):
+        for items in (1, 1, 2, 2):
+            await harness.end_run(await made(harness, name), items=items)
+    assert await sweep(harness, Retention(runs_per_task=1)) == [1, 3, 4, 8]
 
 
 async def test_old_runs_go_but_the_newest_of_each_task_and_what_is_not_over(harness: Harness) -> None:
@@ -209,8 +221,8 @@ async def test_sweeping_forgets_what_is_over(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        (("1GB,30d", "forever", "10000"), Retention()),
-        (("", "", "500"), Retention(None, None, events_per_run=500)),
+        (("1GB,30d", "10000", "10000"), Retention()),
+        (("", "", "500"), Retention(None, None, None, None, 500)),
         (("500 MB", "90d", "100"), Retention(500_000_000, None, 90 * DAY_S, None, 100)),
         (("7d", "20", "100"), Retention(None, 7 * DAY_S, None, 20, 100)),
         (("2GB", "2w,5", "100"), Retention(2 * 10**9, None, 14 * DAY_S, 5, 100)),

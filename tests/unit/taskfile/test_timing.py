@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -20,6 +21,7 @@ from smartspider.taskfile.timing import (
     next_time,
     next_times,
     parse_local_time,
+    shortest_interval,
 )
 
 BERLIN = "Europe/Berlin"
@@ -242,3 +244,21 @@ def test_what_a_schedule_cannot_be_is_named_by_its_key(knobs: dict[str, object],
     with pytest.raises(RequestInvalid) as caught:
         parse_schedule(knobs)
     assert [problem.path for problem in caught.value.problems] == [path]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "interval_s"),
+    [
+        ({"every_s": 90.0}, 90.0),
+        ({"at": "2090-01-01T00:00:00Z"}, math.inf),
+        ({"cron": "* * * * *"}, 60.0),
+        ({"cron": "@daily"}, 86_400.0),
+        ({"cron": "0,3,10 * * * *"}, 180.0),
+        ({"cron": "*/5 * * * * *"}, 5.0),
+        ({"cron": "0,59 * * * * *"}, 1.0),
+        ({"cron": "0,2 0 6 1 1 *"}, 2.0),
+        ({"cron": "30 2 * * *", "timezone": "Europe/Berlin"}, 86_400.0),
+    ],
+)
+def test_the_shortest_time_between_two_starts_is_known(knobs: dict[str, object], interval_s: float) -> None:
+    assert shortest_interval(parse_schedule(knobs)) == interval_s

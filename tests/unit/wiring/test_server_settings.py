@@ -15,6 +15,7 @@ from smartspider.installation.settings import read_settings
     ("name", "value"),
     [
         *(("RATE_LIMIT", value) for value in ("fast", "", "-3", "5/")),
+        *(("SCHEDULE_INTERVAL", value) for value in ("", "0", "0.5", "often", "-1s")),
         *(("MAX_BODY_BYTES", value) for value in ("", "0", "2MB", "-5", "9" * 20)),
         *(("TRUSTED_PROXIES", value) for value in ("proxy.example", "10.0.0.0/99", "10.0.0.1;10.0.0.2")),
         *(("TLS_CERT", value) for value in ("cert.pem",)),
@@ -40,6 +41,7 @@ def test_what_means_something_is_taken(tmp_path: Path) -> None:
         {
             "SMARTSPIDER_RATE_LIMIT": "10/20",
             "SMARTSPIDER_MAX_BODY_BYTES": "5000000",
+            "SMARTSPIDER_SCHEDULE_INTERVAL": "5m",
             "SMARTSPIDER_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
             "SMARTSPIDER_STALL_S": "5",
             "SMARTSPIDER_WORKER_MEMORY": "500MB",
@@ -49,6 +51,7 @@ def test_what_means_something_is_taken(tmp_path: Path) -> None:
         tmp_path,
     )
     assert (settings.rate_limit, settings.max_body_bytes) == (RateLimit(10.0, 20.0), 5_000_000)
+    assert settings.schedule_interval == 300.0
     assert (settings.watch.stall_s, settings.watch.memory) == (5.0, 500_000_000)
 
 

@@ -35,6 +35,9 @@ PUBLIC_PATHS = frozenset(
 PROTECTED_PREFIXES = ("/api/", "/metrics")
 """Prefixes of protected paths; all other paths are files of the console."""
 
+SOCKET_WORK = 10.0
+"""The number of calls that opening a WebSocket counts as."""
+
 PRINCIPAL = "principal"
 """The key of the principal in the state of the scope."""
 
@@ -59,7 +62,7 @@ class Authentication:
         if is_call and not is_public(scope["path"], scope.get("method", "")):
             try:
                 principal = await self._authenticate(scope)
-                self._apply_rate_limit(principal)
+                self._apply_rate_limit(principal, SOCKET_WORK if scope["type"] == "websocket" else 1.0)
             except SmartSpiderError as error:
                 await problems.problem_response(error)(scope, receive, send)
                 return
@@ -86,10 +89,9 @@ class Authentication:
         scope["query_string"] = address.partition("?")[2].encode()
         return principal
 
-    def _apply_rate_limit(self, principal: Principal) -> None:
-        wait_s = self._buckets.take(
-            (principal.name, principal.token_id, principal.family), self._access.clock.monotonic()
-        )
+    def _apply_rate_limit(self, principal: Principal, work: float) -> None:
+        key = (principal.name, principal.token_id, principal.family)
+        wait_s = self._buckets.take(key, self._access.clock.monotonic(), work)
         if wait_s:
             raise TooMany(
                 "rate limit exceeded for this token",

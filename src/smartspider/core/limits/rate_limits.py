@@ -24,14 +24,16 @@ class TokenBuckets:
     def __len__(self) -> int:
         return len(self._left)
 
-    def take(self, key: object, now: float) -> float:
-        """Take a token and return 0; if none is left, return the seconds until the next one."""
+    def take(self, key: object, now: float, count: float = 1.0) -> float:
+        """Take tokens and return 0; if none is left, return the seconds until the next one. More may be taken
+        than are left: then the bucket fills up again later.
+        """
         if self._rate.per_s <= 0:
             return 0.0
         left, at = self._left.pop(key, (self._rate.burst, now))
         left = min(self._rate.burst, left + max(0.0, now - at) * self._rate.per_s)
         wait_s = 0.0 if left >= 1.0 else (1.0 - left) / self._rate.per_s
-        self._left[key] = (left if wait_s else left - 1.0, now)
+        self._left[key] = (left if wait_s else left - count, now)
         if len(self._left) > self._size:
             del self._left[next(iter(self._left))]
         return wait_s

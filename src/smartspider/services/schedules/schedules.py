@@ -10,16 +10,16 @@ import msgspec
 
 from smartspider.core.access import Principal, require
 from smartspider.core.datetimes import format_time
-from smartspider.core.errors import Conflict, NotAllowed, NotFound, RequestInvalid
+from smartspider.core.errors import Conflict, NotAllowed, NotFound, Problem, RequestInvalid
 from smartspider.core.schedules import Firing, ScheduleRecord, ScheduleRule
 from smartspider.core.tasks import SYSTEM, TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
 from smartspider.services.inputs import parse_cursor, parse_time_cursor, to_page
 from smartspider.services.quotas import check_quota
 from smartspider.services.runs.start import newest_plan
-from smartspider.taskfile.load import parse_schedule
+from smartspider.taskfile.load import parse_schedule, schedule_invalid
 from smartspider.taskfile.model.schedule import WHEN
-from smartspider.taskfile.timing import next_time, next_times
+from smartspider.taskfile.timing import next_time, next_times, shortest_interval
 from smartspider.views.listed import Listed
 from smartspider.views.schedules import (
     FiringView,
@@ -68,7 +68,7 @@ async def create(
     require(principal, "schedules", "write", owner=task.owner)
     if task.is_deleted:
         raise NotFound(f"the task {task.name!r} is deleted", hint="create it again")
-    rule = parse_schedule(knobs)
+    rule = _parse(installation, knobs)
     next_at = _first_time(installation, rule)
     await check_quota(installation, principal, "schedules")
     schedule = await installation.schedules.add(
@@ -92,7 +92,7 @@ async def change(
     schedule, task = await _find_own(installation, principal, schedule_id)
     if knobs and schedule.is_of_task:
         raise _defined_by_task(task)
-    rule = parse_schedule(_merged(schedule.rule, knobs)) if knobs else schedule.rule
+    rule = _parse(installation, _merged(schedule.rule, knobs)) if knobs else schedule.rule
     enabled = schedule.is_enabled if is_enabled is None else is_enabled
     if (rule, enabled) == (schedule.rule, schedule.is_enabled):
         return _detail(installation, schedule, task)
@@ -138,7 +138,7 @@ async def fire(installation: Installation, principal: Principal, schedule_id: in
 
 def preview(installation: Installation, knobs: Mapping[str, Any]) -> PreviewedTimes:
     """Return the next times of a rule; nothing is stored."""
-    rule = parse_schedule(knobs)
+    rule = _parse(installation, knobs)
     times = next_times(rule, installation.clock.now(), count=TIMES_SHOWN)
     return PreviewedTimes(rule.timezone, [format_time(at) for at in times])
 
@@ -181,19 +181,51 @@ class _OnlySchedule(msgspec.Struct):
 _only_schedule = msgspec.json.Decoder(_OnlySchedule)
 
 
+def find_task_problem(installation: Installation, spec: bytes) -> Problem | None:
+    """Return why a server does not accept the valid schedule of a task; None if it does."""
+    value = _schedule_in(spec)
+    problem = None if value is None else _find_problem(installation, _rule_in(value))
+    if problem is None:
+        return None
+    path = "schedule" if isinstance(value, str) else f"schedule.{problem.path}"
+    return Problem(path, problem.message, problem.hint)
+
+
 def _task_rule(version: TaskVersion) -> ScheduleRule | None:
     """Return the schedule that a version of a task defines; None if it is invalid in this version."""
-    raw = bytes(_only_schedule.decode(version.spec).schedule)
-    if raw == b"null":
-        return None
+    value = _schedule_in(version.spec)
     try:
-        return _rule_in(msgspec.json.decode(raw))
+        return None if value is None else _rule_in(value)
     except RequestInvalid:
         return None
 
 
+def _schedule_in(spec: bytes) -> Any:
+    return msgspec.json.decode(_only_schedule.decode(spec).schedule)
+
+
 def _rule_in(value: Any) -> ScheduleRule:
     return parse_schedule({"cron": value}) if isinstance(value, str) else parse_schedule(value)
+
+
+def _parse(installation: Installation, knobs: Mapping[str, Any]) -> ScheduleRule:
+    rule = parse_schedule(knobs)
+    problem = _find_problem(installation, rule)
+    if problem is not None:
+        raise schedule_invalid([problem])
+    return rule
+
+
+def _find_problem(installation: Installation, rule: ScheduleRule) -> Problem | None:
+    """Return why a rule starts too often; None if it does not."""
+    interval_s, minimum_s = shortest_interval(rule), installation.settings.schedule_interval
+    if interval_s >= minimum_s:
+        return None
+    return Problem(
+        "cron" if rule.every_s is None else "every_s",
+        f"starts {interval_s:g} s after the previous start, and the minimum here is {minimum_s:g} s",
+        f"start every {minimum_s:g} s or less often; SMARTSPIDER_SCHEDULE_INTERVAL sets the minimum",
+    )
 
 
 async def _find_own(

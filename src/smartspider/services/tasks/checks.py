@@ -9,12 +9,14 @@ import msgspec
 
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
-from smartspider.interfaces.offload import Offload
+from smartspider.installation.installation import Installation
 from smartspider.services.plans import compile_plan
+from smartspider.services.schedules.schedules import find_task_problem
 from smartspider.taskfile.checks import find_cautions, find_missing
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import Task, task_spec
+from smartspider.taskfile.problems import task_invalid
 
 
 class CheckedTask(msgspec.Struct, frozen=True):
@@ -42,9 +44,13 @@ def check_task(task: Task, *, is_local: bool = False) -> CheckedTask:
     return CheckedTask(TaskSpec(plan.name, plan.spec, plan.spec_hash), [], find_cautions(task))
 
 
-async def check_document(offload: Offload, document: object, holder: str = "") -> CheckedTask:
-    """Parse and check a document; a large task takes a while."""
-    return await offload.run(_check, document, holder=holder)
+async def check_document(installation: Installation, document: object, holder: str = "") -> CheckedTask:
+    """Parse and check a document, also against the settings; a large task takes a while."""
+    checked: CheckedTask = await installation.offload.run(_check, document, holder=holder)
+    problem = find_task_problem(installation, checked.spec.spec)
+    if problem is not None:
+        raise task_invalid([problem])
+    return checked
 
 
 def _check(document: object) -> CheckedTask:

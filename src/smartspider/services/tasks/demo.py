@@ -20,7 +20,7 @@ async def start_demo(installation: Installation, principal: Principal, name: str
     if not shop:
         raise NotFound("this server has no demo shop", hint="start it with `smartspider up --demo`")
     document = demo_task(shop, name)
-    checked = await check_document(installation.offload, document, principal.name)
+    checked = await check_document(installation, document, principal.name)
     try:
         task = await find_own_task(installation, checked.spec.name, principal)
     except NotFound:

@@ -188,6 +188,12 @@ def close_ended(connection: Connection, run_id: int, now: float) -> bool:
     return run.state in FINISHED and close_rest(connection, run_id, run.state, now, also_leased=True)
 
 
+def is_compared_with(connection: Connection, run_id: int) -> bool:
+    """Return whether later runs compare their pages or items with those of a run."""
+    found = row(connection, SQL.is_compared_with, (run_id, first_id(run_id), end_id(run_id)))
+    return found is not None and bool(found[0])
+
+
 def begin_delete(connection: Connection, run_id: int, now: float, actor: str) -> None:
     """Cancel an idle run so that it cannot be resumed while it is deleted.
 

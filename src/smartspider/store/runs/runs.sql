@@ -207,6 +207,10 @@ FROM (
     FROM send WHERE host_id = ?1
 ) WHERE gap IS NOT NULL AND run_id = ?2
 
+-- is_compared_with: whether runs of its task compare their pages or items with those of a run
+SELECT EXISTS (SELECT 1 FROM visited WHERE run_id = ?1)
+    OR EXISTS (SELECT 1 FROM item_key WHERE item_id >= ?2 AND item_id < ?3 AND scope < 0)
+
 -- delete_begun: cancel a run before it is deleted
 UPDATE run SET state = 'cancelled', reason = ? WHERE id = ?
 

@@ -52,6 +52,8 @@ class RunStore(ABC):
        changing its state, and every rule of politeness it turns off are in the audit log with their actor,
        in the same transaction. What a crawl does by itself is not.
     12. Cookies of a run are read by version: those stored or deleted since, and the newest version.
+    13. A run is compared with while it was the last to fetch a page that its task remembers, or has the item
+       that its task knows a key by.
     """
 
     def __init__(self, database: Database) -> None:
@@ -224,6 +226,10 @@ class RunStore(ABC):
         while (ended := await self._db.write(step)) is None:  # noqa: ASYNC110 - nothing is waited for
             await asyncio.sleep(0)
         return ended
+
+    async def is_compared_with(self, run_id: int) -> bool:
+        """Return whether later runs compare their pages or items with those of a run."""
+        return await self._db.read(lambda connection: lifecycle.is_compared_with(connection, run_id))
 
     async def delete_run(self, run_id: int, *, actor: str = SYSTEM) -> None:
         """Delete an idle run.

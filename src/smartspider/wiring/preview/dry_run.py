@@ -32,7 +32,7 @@ async def dry_run_task(
     """Validate a task, and with `pages` fetch and extract that many of its pages."""
     require(principal, "tasks", "write")
     try:
-        checked = await check_document(installation.offload, read_task_source(task), principal.name)
+        checked = await check_document(installation, read_task_source(task), principal.name)
     except TaskInvalid as error:
         return DryRun(valid=False, errors=wrongs(problems_of(error)), warnings=[])
     warnings = wrongs(checked.warnings)
@@ -65,7 +65,7 @@ async def preview_page(
     require(principal, "tasks", "write")
     _refuse_private(installation, [check_url(url)])
     task = build_task(url, parse_rules(given), page_type)
-    checked = await check_document(installation.offload, task, principal.name)
+    checked = await check_document(installation, task, principal.name)
     if checked.missing:
         raise TaskInvalid(
             f"{checked.missing[0].path}: {checked.missing[0].message}",
@@ -95,7 +95,7 @@ async def suggest_tasks(
     task: dict[str, Any] = {"name": "suggest", "entry_urls": [{"urls": [normal]}]}
     if headers:
         task["fetch"] = {"headers": dict(headers)}
-    await check_document(installation.offload, task, principal.name)
+    await check_document(installation, task, principal.name)
     try:
         return await previews.suggest(url, task, principal.name)
     except (NotFound, NotAllowed) as error:  # it is the page that is not there, not what was asked for

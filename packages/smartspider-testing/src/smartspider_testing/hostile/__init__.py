@@ -1,1 +1,1 @@
-"""Attacks: pages that try to hold a crawler up, made on demand and harmless as values."""
+"""Attacks: pages that try to hold a crawler up, and WebSockets that try to hold up a server."""

@@ -317,17 +317,20 @@ class ItemDedupContract(BackendContract):
         assert (report.continued, report.items) == ([lease.url_id], 2)
 
     async def test_a_deleted_run_recognises_nothing(self, backend: Backend) -> None:
-        """RunStore 5, ledger 11: with its items their keys are gone."""
+        """RunStore 5 and 13, ledger 11: with its items their keys are gone."""
         for _ in range(2):
             run, (lease,) = await pages(backend, FOR_TASK, 1)
             await settle(backend, gave(lease, FOR_TASK, {"id": 1}, {"id": 2}))
             assert await numbers(backend, run) == (2, 0, 0)
+            assert await backend.store.is_compared_with(run.id)
             await backend.store.set_state(run.id, "cancelled")
             await backend.store.delete_run(run.id)
         kept, (lease,) = await pages(backend, LAST_FOR_TASK, 1)
         await settle(backend, gave(lease, LAST_FOR_TASK, {"id": 1}))
         newer, (lease,) = await pages(backend, LAST_FOR_TASK, 1)
+        assert [await backend.store.is_compared_with(run.id) for run in (kept, newer)] == [True, False]
         await settle(backend, gave(lease, LAST_FOR_TASK, {"id": 1}))
+        assert [await backend.store.is_compared_with(run.id) for run in (kept, newer)] == [False, True]
         await backend.store.set_state(kept.id, "cancelled")
         await backend.store.delete_run(kept.id)
         last, (lease,) = await pages(backend, FOR_TASK, 1)

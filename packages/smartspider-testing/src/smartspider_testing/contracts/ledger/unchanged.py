@@ -143,6 +143,7 @@ class UnchangedContract(BackendContract):
         """Ledger 16: at once, without using up an attempt, and without the version."""
         before = await first_run(backend, CONDITIONAL, url("p"))
         run, worker = await start(backend, CONDITIONAL, "e")
+        assert [await backend.store.is_compared_with(one.id) for one in (before, run)] == [True, False]
         await settle(backend, read(await take_one(backend, worker, run), url("p")))
         lease = await take_one(backend, worker, run)
         assert lease.request.extras.version == V1
