@@ -58,7 +58,7 @@ def suggestion(key: str, section: type[Section], path: str) -> str:
         return did_you_mean(near)
     prefix = f"{path}." if path else ""
     if places := [prefix + place for place in _places(section, key)] or _places(Task, key):
-        return f"{key!r} belongs in " + " or ".join(repr(place) for place in places[:3])
+        return f"{key!r} belongs in " + " or ".join(map(repr, list(dict.fromkeys(places))[:3]))
     elsewhere = _all_keys()
     if near := nearest(key, elsewhere, at_least=_SURE):
         return did_you_mean(elsewhere[near])

@@ -21,6 +21,12 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
         "unknown key 'allow'",
         "'allow' belongs in 'follow[].allow' or 'scope.allow' or 'sitemaps[].allow'",
     ),
+    (
+        {"type": "css"},
+        "type",
+        "unknown key 'type'",
+        "'type' belongs in 'follow[].type' or 'pagination.type'",
+    ),
     ({"delay": 1}, "delay", "unknown key 'delay'", "did you mean 'politeness.delay_s'?"),
     ({"proxy": "p"}, "proxy", "unknown key 'proxy'", "did you mean 'fetch.proxy_pool'?"),
     (

@@ -20,11 +20,12 @@ _TASK_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 def load_task_file(path: Path, settings: Sequence[str] = ()) -> Task:
     """Load a task file with `a.b=JSON` overrides; a terminal shows the progress of a large one."""
     from smartspider.engine.runtime import tune_process
+    from smartspider.services.plans import rule_problems
     from smartspider.taskfile.load import load_task
 
     tune_process()  # garbage collection takes a quarter of the time of a task with many URLs
     with shown_stages() as report:
-        return load_task(path, settings, report)
+        return load_task(path, settings, report, rule_problems)
 
 
 class TaskFile(click.Path):
