@@ -72,6 +72,9 @@ def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str
 @HEADERS
 @file_options
 @only_changes_option
+@click.option(
+    "--allow-empty", is_flag=True, help="Let a run without rows replace a file that has rows by an empty one."
+)
 @json_option(SUMMARY)
 def crawl(
     target: str,
@@ -86,6 +89,7 @@ def crawl(
     fresh: bool,
     yes: bool,
     only_changes: bool,
+    allow_empty: bool,
     as_json: bool,
     **file_settings: Any,
 ) -> int:
@@ -104,6 +108,7 @@ def crawl(
         fresh=fresh,
         output_options=output_options(file_settings),
         only_changes=only_changes,
+        allow_empty=allow_empty,
         as_json=as_json,
         is_guarded=is_program(),
     )

@@ -63,6 +63,7 @@ class CrawlOptions(msgspec.Struct, frozen=True):
     fresh: bool = False
     output_options: OutputOptions = PLAIN
     only_changes: bool = False
+    allow_empty: bool = False
     as_json: bool = False
     is_guarded: bool = False
     """Crawl in a child process, and resume the run in another one if a page makes that unresponsive."""
@@ -147,7 +148,7 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
         with pending_output(folder.path, run.id) if options.outputs else nullcontext():
             run = await _crawl_run(folder, run, plan, options, is_stopping=is_stopping)
             duration_s = folder.clock.monotonic() - started
-            kept = kept_files(options.outputs, run, only_changes=options.only_changes)
+            kept = kept_files(options.outputs, run, allows_empty=options.allow_empty or options.only_changes)
             written = await _write_rows(folder, run, plan, options, kept)
         politeness = await report.politeness_lines(folder.store, run, plan)
         left_out, left_out_lines = await report.read_left_out(folder, run)
