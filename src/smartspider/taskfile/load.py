@@ -45,11 +45,12 @@ def load_task(
     settings: Sequence[str] = (),
     report: Report = lambda _text: None,
     check_rules: CheckRules = no_rule_problems,
+    on_skipped: Report | None = None,
 ) -> Task:
     """Load a JSON or YAML file, apply `a.b=JSON` overrides and read the files of its entries. Raise
-    `TaskInvalid` or `NotFound`.
+    `TaskInvalid` or `NotFound`. With `on_skipped`, lines of these files that are no URLs are left out.
     """
-    expanded = load_document(path, settings, report)
+    expanded = load_document(path, settings, report, on_skipped)
     report(f"checking {path.name}")
     document = identify_functions(expanded.document, path.parent)
     try:
@@ -59,11 +60,14 @@ def load_task(
 
 
 def load_document(
-    path: Path, settings: Sequence[str] = (), report: Report = lambda _text: None
+    path: Path,
+    settings: Sequence[str] = (),
+    report: Report = lambda _text: None,
+    on_skipped: Report | None = None,
 ) -> ExpandedTask:
     """Load a task file like `load_task`, but do not validate it."""
     document = apply_overrides(read_document(read_text(path), path.name), settings)
-    return expand_files(document, path.parent, report)
+    return expand_files(document, path.parent, report, on_skipped)
 
 
 def parse_local_task(data: object, folder: Path) -> Task:

@@ -53,6 +53,11 @@ def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str
     help="Number of worker processes.",
 )
 @click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Override a value of the task.")
+@click.option(
+    "--skip-invalid",
+    is_flag=True,
+    help="Leave out lines of the task's URL files that are not URLs, and say how many.",
+)
 @click.option("--fresh", is_flag=True, help="Discard an unfinished run of this task and start a new one.")
 @click.option("--yes", is_flag=True, help="With a URL: crawl the suggested task without asking.")
 @click.option(
@@ -86,6 +91,7 @@ def crawl(
     save: Path | None,
     choice: int | None,
     headers: tuple[str, ...],
+    skip_invalid: bool,
     fresh: bool,
     yes: bool,
     only_changes: bool,
@@ -113,6 +119,8 @@ def crawl(
         is_guarded=is_program(),
     )
     if is_url(target):
+        if skip_invalid:
+            raise RequestInvalid("--skip-invalid is for a task file", hint="remove it: there is one URL")
         from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url
 
         about = UrlOptions(settings, parse_headers(headers), save, choice or 1, yes)
@@ -127,7 +135,7 @@ def crawl(
         raise RequestInvalid("--header is for a URL", hint="write the header into fetch.headers of the task")
     if any(os.path.realpath(path) == os.path.realpath(target) for path in outputs):
         raise RequestInvalid(f"the output file is the task file {target}", hint="choose another name")
-    return crawl_task(load_task_file(Path(target), settings), options)
+    return crawl_task(load_task_file(Path(target), settings, skip_invalid=skip_invalid), options)
 
 
 @click.command()
