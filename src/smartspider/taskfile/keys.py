@@ -15,6 +15,15 @@ from smartspider.taskfile.model.pages import Selectors
 from smartspider.taskfile.model.rules import FieldRule, Step
 from smartspider.taskfile.model.task import Task
 
+_PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
+_COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, with the value in SMARTSPIDER_VAR_COOKIE'
+WORKS_TODAY = {"proxy_pool": _PROXY, "use_cookie": _COOKIE, "cookie_id": _COOKIE}
+"""What works today in place of keys that are not supported yet."""
+OF_OTHERS = {
+    **dict.fromkeys(("proxy", "proxies", "proxy_url", "http_proxy", "https_proxy"), _PROXY),
+    **dict.fromkeys(("cookie", "cookies"), _COOKIE),
+}
+"""Keys of other programs, and what serves instead."""
 _SURE = 0.8
 _LIKELY = 0.6
 _MAX_DEPTH = 4

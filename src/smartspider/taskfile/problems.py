@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.taskfile.keys import description, did_you_mean, nearest, section_at, suggestion
+from smartspider.taskfile.keys import OF_OTHERS, description, did_you_mean, nearest, section_at, suggestion
 from smartspider.taskfile.model.forms import MARK, WRONG_FORM, WRONG_KIND
 from smartspider.taskfile.model.rules import NESTED, Rule
 from smartspider.taskfile.model.values import WRONG_VALUE
@@ -97,7 +97,9 @@ def visible_path(location: Iterable[int | str]) -> list[int | str]:
 
 def _unknown_key(location: tuple[int | str, ...], path: str) -> Problem:
     section, key = section_at(location), str(location[-1])[:_MAX_CHARS]
-    hint = suggestion(key, section, format_path(visible_path(location[:-1]))) if section else ""
+    hint = OF_OTHERS.get(key.lower(), "")
+    if section and not hint:
+        hint = suggestion(key, section, format_path(visible_path(location[:-1])))
     return Problem(path, f"unknown key {key!r}", hint)
 
 

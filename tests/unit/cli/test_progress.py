@@ -205,7 +205,8 @@ def test_the_receipt_names_violations_gaps_and_refusals() -> None:
     lines = receipt_lines(receipts, plan_of())
     assert lines[0] == "politeness: robots.txt obeyed, 1 violation of host delays"
     assert lines[1] == (
-        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s), 3 refusals"
+        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s),"
+        " 3 times 429, 503 or timeout"
     )
     assert lines[2] == "  b.example: 10 requests, 1.9/s on average"
     assert lines[-1] == "  and 2 hosts more"

@@ -80,7 +80,7 @@ def receipt_line(receipt: HostReceipt | ReceiptHost) -> str:
     if receipt.smallest_gap_s is not None:
         text += f", smallest gap {receipt.smallest_gap_s:.3f} s (delay {receipt.asked_delay_s:g} s)"
     if receipt.refusals:
-        text += f", {count(receipt.refusals, 'refusal')}"
+        text += f", {count(receipt.refusals, 'time')} 429, 503 or timeout"
     return text
 
 
