@@ -24,6 +24,7 @@ from smartspider.cli.terminal.output import format_size, print_json, print_line,
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.runs.run import Counters, Run, RunState
 from smartspider.installation.data_folder import DataFolder
+from smartspider.store.hosts.gates import ADAPTIVE
 from smartspider.store.runs.listing import FailedRequest
 from smartspider.store.runs.records import HostReceipt, HostStatus
 from smartspider.store.runs.store import RunStore
@@ -88,8 +89,16 @@ def test_the_time_left_is_open_requests_by_rate(left: int, rate: float, text: st
     assert progress.time_left(progress.counts_of(run_with(total=left)), rate) == text
 
 
-def host(held_until: float = 0.0, delay_s: float = 0.5) -> HostStatus:
-    return HostStatus("h.example", 12, 2, delay_s, "the task", held_until, "http 429")
+def host(held_until: float = 0.0, delay_s: float = 0.5, set_by: str = "the task") -> HostStatus:
+    return HostStatus("h.example", 12, 2, delay_s, set_by, held_until, "http 429")
+
+
+async def test_a_host_that_was_slowed_down_is_named() -> None:
+    slowed = "slowed to one every 10 s after 429, 503 or timeouts"
+    shown = screen(Shown(run_with(total=5), [host(delay_s=10.0, set_by=ADAPTIVE)]))
+    assert (await shown.line()).endswith(f"5 to go, h.example {slowed}")
+    assert (await shown.slowest_host()).endswith(f"2 in flight, {slowed}")
+    assert (await screen(Shown(run_with(total=5), [host()])).line()).endswith("5 to go")
 
 
 async def test_the_panel_shows_the_counts_and_the_slowest_host() -> None:
