@@ -22,9 +22,11 @@ from smartspider.cli.runs import progress
 from smartspider.cli.runs.progress import LINE_S, ProgressDisplay
 from smartspider.cli.terminal.output import format_size, print_json, print_line, print_message
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.run import Counters, Run, RunState
 from smartspider.installation.data_folder import DataFolder
 from smartspider.store.hosts.gates import ADAPTIVE
+from smartspider.store.results.store import FieldFill
 from smartspider.store.runs.listing import FailedRequest
 from smartspider.store.runs.records import HostReceipt, HostStatus
 from smartspider.store.runs.store import RunStore
@@ -240,6 +242,28 @@ async def test_an_ending_that_cannot_be_read_is_a_note() -> None:
         "note: cannot read the politeness report: busy"
     ]
     assert await report.failure_lines(folder, run) == ["note: cannot read the failures: busy"]
+
+
+async def test_values_that_were_not_read_and_fields_that_few_rows_have_are_noted() -> None:
+    class Counted:
+        async def step_counts(self, _run_id: int) -> dict[str, StepCount]:
+            return {
+                "fields.price.steps[0] number": StepCount(30, emptied=10),
+                "pipeline[0] trim": StepCount(9),
+            }
+
+        async def field_fill(self, _run_id: int, _fields: list[str], *, sample: int) -> list[FieldFill]:
+            few = [FieldFill(f"f{number}", 2, 30, [{"a": 1}]) for number in range(4)]
+            return [*few, FieldFill("all", 30, 30, [1]), FieldFill("none", 0, 30, [])]
+
+    folder = cast("DataFolder", SimpleNamespace(store=Counted(), results=Counted()))
+    unread, sparse = await report.value_lines(folder, run_with(), plan_of())
+    assert unread == (
+        "note: fields.price.steps[0] number: 10 of 30 values could not be read and became null;"
+        " `smartspider results show --where price=` shows their rows"
+    )
+    assert sparse.startswith("note: mostly empty: f0 (2 of 30 rows, such as '{\"a\":1}'), f1 (")
+    assert sparse.endswith(" and 1 more field")
 
 
 def test_the_start_and_the_end_of_a_crawl_are_reported() -> None:

@@ -154,8 +154,8 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
         left_out, left_out_lines = await report.read_left_out(folder, run)
         failures = await report.failure_lines(folder, run, {one.url for one in left_out.lost_next_pages})
         totals = await folder.store.file_totals(run.id) if plan.downloads else FileTotals()
-        unsure = await report.unsure_lines(folder.store, run)
-    notes = [f"note: {note}" for note in (*written.notes, *empty_run_notes(run, kept))] + unsure
+        about_values = await report.value_lines(folder, run, plan)
+    notes = [f"note: {note}" for note in (*written.notes, *empty_run_notes(run, kept))] + about_values
     if options.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     end = report.end_lines(run, duration_s, written.files)
