@@ -364,7 +364,7 @@ def test_a_disk_that_runs_full_leaves_every_old_file(stocked: Workshop) -> None:
 
 def test_of_several_files_none_appears_when_one_cannot_be_written(stocked: Workshop) -> None:
     (stocked.folder / "taken.csv").mkdir()
-    refused = stocked.run("results", "export", "-o", "fine.jsonl", "-o", "taken.csv").expect(5)
+    refused = stocked.run("results", "export", "-o", "fine.jsonl", "-o", "taken.csv").expect(2)
     assert "taken.csv is a folder" in refused.err
     split = ("results", "export", "-o", "part.jsonl", "-o", "part.csv", "--split-rows", "5000")
     stocked.start_python("-c", FULL_DISK, *split).wait().expect(5)

@@ -21,6 +21,7 @@ from tests.acceptance.workshop import Workshop
 from smartspider.cli.commands import COMMANDS, app
 from smartspider.cli.exit_codes import Exit
 from smartspider.core.requests import politeness
+from smartspider.demo import account
 from smartspider.demo.process import site_process
 from smartspider.installation.settings import PREFIX, SETTING_NAMES
 from smartspider.services.plans import compile_plan
@@ -55,6 +56,7 @@ FOUND = {
     "shop_graphql.json": (6, 60),
     "shop_list.json": (6, 60),
     "shop_manual.json": (5, 9),
+    "shop_orders.json": (4, 12),
     "shop_prices.json": (3, 30),
     "shop_settings.json": (1, 5),
     "shop_sitemap.json": (16, 12),
@@ -217,7 +219,8 @@ def test_an_example_finds_what_it_should(name: str, workshop: Workshop, shop: st
     assert ADDRESS in text
     (workshop.folder / name).write_text(text.replace(f"http://{ADDRESS}/", shop))
     assert workshop.run("validate", name).expect(0).out == f"{name} is a valid task\n"
-    summary = workshop.run("crawl", name, "--json", "-o", "rows.jsonl").expect(0).json
+    password = {"SMARTSPIDER_VAR_SHOP_PASSWORD": account.PASSWORD}
+    summary = workshop.run("crawl", name, "--json", "-o", "rows.jsonl", env=password).expect(0).json
     assert (summary["pages"], summary["items"]) == FOUND[name]
     assert_rows_are_full(workshop, summary)
     receipt = workshop.run("run", "show", "1", "--json").expect(0).json["receipt"]

@@ -33,6 +33,7 @@ SUMMARY_KEYS = [
         "lost_count",
         "unmatched",
         "gaps",
+        "undecodable",
         "missing_files",
         "missing_file_count",
         "files",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -194,9 +195,19 @@ class _translated:  # noqa: N801 - used like a function
             raise error_of(error.status, b"", retry_after, server=self._url) from error
         if isinstance(error, aiohttp.ClientError | TimeoutError | OSError):
             raise ServerUnreachable(
-                f"the server {self._url} does not respond: {str(error) or type(error).__name__}",
+                f"the server {self._url} does not respond: {_reason(error)}",
                 hint="check the address (--server, SMARTSPIDER_SERVER) and that `smartspider up` is running",
             ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return what went wrong; aiohttp's own text names TLS also for plain addresses."""
+    if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, aiohttp.ClientSSLError):
+        number = error.os_error.errno
+        return (
+            os.strerror(number) if number and number > 0 else error.os_error.strerror or str(error.os_error)
+        )
+    return str(error) or type(error).__name__
 
 
 def _was_never_sent(error: ServerUnreachable) -> bool:

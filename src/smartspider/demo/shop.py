@@ -16,6 +16,7 @@ from typing import cast
 from aiohttp import web
 
 from smartspider.demo import catalogue, pages
+from smartspider.demo.account import add_account
 from smartspider.demo.process import serve_until_stopped
 from smartspider.demo.program_routes import add_routes
 from smartspider.demo.style import drawing
@@ -59,6 +60,7 @@ def create_shop() -> web.Application:
     for path in pages.FORBIDDEN_PATHS:
         app.router.add_get(path, _forbidden)
     add_routes(app)
+    add_account(app)
     add_trouble(app)
     return app
 

@@ -108,6 +108,7 @@ class AnswerReader:
             left_out=list(found.left_out.values()),
             links_dropped=max(extraction.links_dropped - LINKS_OVERFLOW, 0),
             brought=None if expected is None else expected.brought(extraction),
+            has_undecodable=extraction.has_undecodable,
             list_digest=digests.digest(extraction, page.body) if digests is not None else b"",
         )
         if expected is not None and expected.lacks_items(request, extraction):

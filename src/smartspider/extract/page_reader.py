@@ -15,7 +15,7 @@ from smartspider.extract.fields.columns import FieldColumn, ItemState
 from smartspider.extract.fields.scopes import PageScope, ScopeKind, SearchScope
 from smartspider.extract.links.follows import ExtractedLinks
 from smartspider.extract.links.page_links import PageItems
-from smartspider.extract.parsing.decoding import clean
+from smartspider.extract.parsing.decoding import clean, has_undecodable
 from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.rules.page_compiler import PageRules
@@ -60,6 +60,7 @@ class PageReader:
             carries_dropped=found.carries_dropped,
             unemitted=[] if self._emits else items,
             refusal=found.refusal,
+            has_undecodable=has_undecodable(page),
         )
 
     def _for_xml(self) -> PageRules:

@@ -47,6 +47,17 @@ def run_lock(path: Path, run_id: int, *, is_last: bool = False) -> Iterator[None
 
 
 @contextmanager
+def server_lock(path: Path) -> Iterator[bool]:
+    """Mark a data folder as served by this process; yield False if another one serves it."""
+    lock = FileLock(path / "server.lock")
+    is_first = lock.acquire()
+    try:
+        yield is_first
+    finally:
+        lock.release()
+
+
+@contextmanager
 def _acquire(file: Path, what: str) -> Iterator[FileLock]:
     # The lock file stays: deleting it would let a third process lock a new file while a second holds the old
     # one.

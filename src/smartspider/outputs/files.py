@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import RequestInvalid, StoreUnavailable
 
 _HINTS = {
     errno.ENOSPC: "free some space on the disk, or write to another one",
@@ -121,14 +121,20 @@ class PendingFile:
 
 
 def check_target(path: Path) -> None:
-    """Raise `StoreUnavailable` if a file cannot be written at a path. Writes nothing."""
-    with os_errors(path):
-        _refuse_non_file(path)
-        folder = next(folder for folder in Path(os.path.realpath(path)).parents if folder.exists())
-        if not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f"{folder} is not a folder")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, f"no permission to write in {folder}")
+    """Raise `RequestInvalid` if a file cannot be written at a path. Leaves nothing behind."""
+    try:
+        with os_errors(path):
+            _refuse_non_file(path)
+            target = Path(os.path.realpath(path))
+            folder = next(folder for folder in target.parents if folder.exists())
+            if not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, f"{folder} is not a folder")
+            # A permission does not tell whether the file system takes a file of this name.
+            probe = folder / f"{_pending_prefix(target.name)}{os.getpid()}"
+            probe.open("wb").close()
+            probe.unlink()
+    except StoreUnavailable as error:
+        raise RequestInvalid(error.message, hint=error.hint) from error
 
 
 @contextmanager

@@ -23,8 +23,9 @@ from smartspider.pipeline.function_step import step_factory, unloaded_step
 from smartspider.plugins.function_files import load_function
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
-from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.compile import compile_task, plan_task
 from smartspider.taskfile.load import parse_spec
+from smartspider.taskfile.model.task import Task
 
 
 def run_plan(run: Run) -> Plan:
@@ -70,6 +71,22 @@ def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
         first = problems[0]
         raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
     return CompiledPlan(extractor, pipeline)
+
+
+_ANY_ENTRY = {"entry_urls": ["http://localhost/"], "sitemaps": False}
+
+
+def rule_problems(task: Task) -> list[Problem]:
+    """Return the problems of the rules and steps of a task, which may have others. Functions of Python files
+    are not loaded: a task that names some has no problems here.
+    """
+    if task.functions is not None:
+        return []
+    try:
+        compile_plan(plan_task(task.model_copy(update=_ANY_ENTRY)))
+    except TaskInvalid as error:
+        return list(error.problems)
+    return []
 
 
 def load_step(use: str) -> Any:

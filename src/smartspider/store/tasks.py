@@ -48,6 +48,11 @@ class TaskWriter(msgspec.Struct, frozen=True):
                 f"a task {spec.name!r} already exists",
                 hint="change it, or choose another name",
             )
+        if (alike := row(self.connection, SQL.named_alike, (spec.name,))) is not None:
+            raise Conflict(
+                f"a task {alike[0]!r} already exists, and {spec.name!r} differs only in upper and lower case",
+                hint=f"write {alike[0]!r}, or choose another name",
+            )
         ((task_id,),) = rows(self.connection, SQL.add, (spec.name, self.actor, self.now))
         self._add_version(task_id, 1, spec, "task.created")
         return get(self.connection, task_id)
@@ -171,8 +176,8 @@ def listing(only: TaskFilter, order: TaskOrder, after: int | str | None) -> tupl
 
 
 class TaskStore:
-    """1. Names of tasks are unique, deleted ones aside: a second one raises `Conflict`. The name of a task
-       never changes.
+    """1. Names of tasks are unique, deleted ones aside: a second one raises `Conflict`, also one that differs
+       only in the case of ASCII letters. The name of a task never changes.
     2. A change adds a version only if the spec differs. Versions are numbered 1, 2, ... and never deleted.
     3. A change that expects another version than the newest raises `Conflict` and changes nothing.
     4. A task with an unfinished run cannot be deleted. A deleted task is found only by its id, never

@@ -7,6 +7,9 @@ SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WH
 -- by_name: the task with a name
 SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WHERE name = ? AND deleted_at IS NULL
 
+-- named_alike: a name that differs at most in upper and lower case
+SELECT name FROM task WHERE LOWER(name) = LOWER(?) AND deleted_at IS NULL
+
 -- listed: tasks; conditions and an order are appended
 SELECT id, name, owner, created_at, updated_at, version, deleted_at FROM task WHERE deleted_at IS NULL
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -13,7 +15,7 @@ from smartspider.core.requests.templates import placeholders_in
 from smartspider.plugins import registry
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.entry_checks import find_entry_problems
-from smartspider.taskfile.keys import did_you_mean, nearest
+from smartspider.taskfile.keys import WORKS_TODAY, did_you_mean, nearest
 from smartspider.taskfile.model.entries import EntryList
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
@@ -196,7 +198,22 @@ def find_cautions(task: Task) -> list[Problem]:
     lossy = (
         [Problem("dedup.urls", LOSSY, "remove the key to miss none")] if task.dedup.urls == "bloom" else []
     )
-    return [*lossy, *_items_without_fields(task), *_repeated_urls(task)]
+    return [*lossy, *_alike_letters(task), *_items_without_fields(task), *_repeated_urls(task)]
+
+
+_ALIKE = ("LATIN", "CYRILLIC", "GREEK")
+"""Scripts with letters that look the same."""
+
+
+def _alike_letters(task: Task) -> Iterator[Problem]:
+    """Find a word of the name with letters of two scripts: it looks like another name."""
+    for word in re.findall(r"[^\W\d_]+", task.name):
+        names = {unicodedata.name(char, ""): char for char in word}
+        scripts = {name.partition(" ")[0] for name in names} & {*_ALIKE}
+        if len(scripts) > 1:
+            name = next(name for name in names if not name.startswith("LATIN") and name.startswith(_ALIKE))
+            reason = f"{word!r} mixes letters of scripts that look alike: {names[name]!r} is {name}"
+            yield Problem("name", reason, "write the name in one script")
 
 
 def _items_without_fields(task: Task) -> Iterator[Problem]:
@@ -220,12 +237,16 @@ Finder = Callable[[Task], Iterable[str]]
 
 def find_missing(task: Task) -> list[Problem]:
     """Return a problem for each key that uses an unsupported feature."""
-    hint = "remove the key to run the rest of the task"
     return [
-        Problem(path, f"{capability} not supported yet", hint)
+        Problem(path, f"{capability} not supported yet", _instead(path))
         for capability, find in NOT_BUILT
         for path in find(task)
     ]
+
+
+def _instead(path: str) -> str:
+    """Return what works today in place of an unsupported key."""
+    return WORKS_TODAY.get(path.rpartition(".")[2], "remove the key to run the rest of the task")
 
 
 def require_supported(task: Task) -> None:

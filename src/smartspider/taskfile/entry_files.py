@@ -16,6 +16,7 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.requests.templates import placeholders_in
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model.entries import EntryFile
+from smartspider.taskfile.model.values import check_url
 from smartspider.taskfile.problems import format_value, task_invalid
 from smartspider.taskfile.url_list import UrlList, UrlListInvalid, read_url_list
 
@@ -27,6 +28,9 @@ MAX_BYTES = 256_000_000
 _AT_URL = re.compile(r"entry_urls\[(\d+)\]\.urls\[(\d+)\]")
 _LIKE_URL = re.compile(r"(?:https?://)?(?:[a-z0-9-]+\.)+[a-z]{2,}([/?#][^\s:@]*)?|https?://", re.IGNORECASE)
 _SHOWN_CHARS = 40
+_SHOWN_SKIPPED = 3
+_LOOKED_AT = 100
+"""Number of URLs of a file that tell whether it is a list of URLs."""
 
 Report = Callable[[str], object]
 """Called with a description of what is done next, for a progress display."""
@@ -38,6 +42,16 @@ class ReadFile(msgspec.Struct, frozen=True):
     name: str
     urls: Sequence[str]
     lines: Sequence[int]
+
+    def may_show(self, url: str) -> bool:
+        """Return whether an invalid URL may be shown. A task may name any file of the machine, so only lines
+        of lists of URLs are shown, and no credentials.
+        """
+        return _is_like_url(url) or ("@" not in url and self._has_mostly_urls())
+
+    def _has_mostly_urls(self) -> bool:
+        known = self.urls[:_LOOKED_AT]
+        return 2 * sum(check_url(url) is None for url in known) >= len(known)
 
 
 class ExpandedTask(msgspec.Struct, frozen=True):
@@ -60,7 +74,7 @@ class ExpandedTask(msgspec.Struct, frozen=True):
         number = int(at_url[2])
         url, line = file.urls[number], file.lines[number]
         message, hint = problem.message, problem.hint
-        if not _is_like_url(url):  # a task may name any file of the machine: its content is not shown
+        if not file.may_show(url):
             message = f"the line{message.removeprefix(format_value(url))}"
             hint = "each line is a URL that starts with http:// or https://"
         return Problem(f"entry_urls[{at_url[1]}]", f"{file.name}, line {line}: {message}", hint)
@@ -71,8 +85,14 @@ def _is_like_url(text: str) -> bool:
     return len(text) <= _SHOWN_CHARS and _LIKE_URL.fullmatch(text) is not None
 
 
-def expand_files(document: object, folder: Path, report: Report = lambda _text: None) -> ExpandedTask:
-    """Read the files of a task's entries; relative paths start in `folder`. Raise `TaskInvalid`.
+def expand_files(
+    document: object,
+    folder: Path,
+    report: Report = lambda _text: None,
+    on_skipped: Report | None = None,
+) -> ExpandedTask:
+    """Read the files of a task's entries; relative paths start in `folder`. Raise `TaskInvalid`. With
+    `on_skipped`, lines that are no URLs are left out and described to it.
 
     Entries with a wrong structure stay as they are, for the validation to report.
     """
@@ -88,9 +108,29 @@ def expand_files(document: object, folder: Path, report: Report = lambda _text: 
         if entry.file == STDIN and any(file.name == _STDIN_NAME for file in files.values()):
             raise task_invalid([Problem(f"{path}.file", "standard input is read once", "keep one '-'")])
         found = _read(path, entry, folder, report)
+        if on_skipped is not None:
+            found = _valid_urls(found, _name_of(entry), on_skipped)
         files[index] = ReadFile(_name_of(entry), found.urls, found.lines)
         expanded[index] = _as_list(path, written, found, document)
     return ExpandedTask({**document, "entry_urls": expanded}, files) if files else ExpandedTask(document)
+
+
+def _valid_urls(found: UrlList, name: str, on_skipped: Report) -> UrlList:
+    """Return the list without invalid URLs; the whole list if none is valid."""
+    wrong = [place for place, url in enumerate(found.urls) if check_url(url) is not None]
+    if not wrong or len(wrong) == len(found.urls):
+        return found
+    file = ReadFile(name, found.urls, found.lines)
+    shown = ", ".join(
+        f"line {found.lines[place]}"
+        + (f" ({format_value(found.urls[place])})" if file.may_show(found.urls[place]) else "")
+        for place in wrong[:_SHOWN_SKIPPED]
+    )
+    more = f" and {len(wrong) - _SHOWN_SKIPPED:,} more" if len(wrong) > _SHOWN_SKIPPED else ""
+    on_skipped(
+        f"{name}: {len(wrong):,} of {len(found.urls):,} lines are not URLs and are skipped: {shown}{more}"
+    )
+    return found.without(frozenset(wrong))
 
 
 def _as_file(entry: object) -> EntryFile | None:

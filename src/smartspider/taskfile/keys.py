@@ -15,6 +15,15 @@ from smartspider.taskfile.model.pages import Selectors
 from smartspider.taskfile.model.rules import FieldRule, Step
 from smartspider.taskfile.model.task import Task
 
+_PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
+_COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, with the value in SMARTSPIDER_VAR_COOKIE'
+WORKS_TODAY = {"proxy_pool": _PROXY, "use_cookie": _COOKIE, "cookie_id": _COOKIE}
+"""What works today in place of keys that are not supported yet."""
+OF_OTHERS = {
+    **dict.fromkeys(("proxy", "proxies", "proxy_url", "http_proxy", "https_proxy"), _PROXY),
+    **dict.fromkeys(("cookie", "cookies"), _COOKIE),
+}
+"""Keys of other programs, and what serves instead."""
 _SURE = 0.8
 _LIKELY = 0.6
 _MAX_DEPTH = 4
@@ -58,7 +67,7 @@ def suggestion(key: str, section: type[Section], path: str) -> str:
         return did_you_mean(near)
     prefix = f"{path}." if path else ""
     if places := [prefix + place for place in _places(section, key)] or _places(Task, key):
-        return f"{key!r} belongs in " + " or ".join(repr(place) for place in places[:3])
+        return f"{key!r} belongs in " + " or ".join(map(repr, list(dict.fromkeys(places))[:3]))
     elsewhere = _all_keys()
     if near := nearest(key, elsewhere, at_least=_SURE):
         return did_you_mean(elsewhere[near])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +18,56 @@ from smartspider.taskfile.entry_files import ExpandedTask, Report, expand_files
 from smartspider.taskfile.functions import identify_functions, refuse_functions
 from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems, schedule_rule
 from smartspider.taskfile.model.task import Task
-from smartspider.taskfile.problems import format_path, format_value, problems_from, task_invalid
+from smartspider.taskfile.problems import (
+    MAX_PROBLEMS,
+    format_path,
+    format_value,
+    problems_from,
+    task_invalid,
+)
+from smartspider.taskfile.sound_part import sound_part
 
 __all__ = ["load_task", "parse_task", "read_document", "read_text"]
 
 
-def load_task(path: Path, settings: Sequence[str] = (), report: Report = lambda _text: None) -> Task:
+CheckRules = Callable[[Task], list[Problem]]
+"""Returns the problems of the rules and steps of a task that is invalid for other reasons."""
+
+
+def no_rule_problems(task: Task) -> list[Problem]:
+    """Check no rules."""
+    del task
+    return []
+
+
+def load_task(
+    path: Path,
+    settings: Sequence[str] = (),
+    report: Report = lambda _text: None,
+    check_rules: CheckRules = no_rule_problems,
+    on_skipped: Report | None = None,
+) -> Task:
     """Load a JSON or YAML file, apply `a.b=JSON` overrides and read the files of its entries. Raise
-    `TaskInvalid` or `NotFound`.
+    `TaskInvalid` or `NotFound`. With `on_skipped`, lines of these files that are no URLs are left out.
     """
-    expanded = load_document(path, settings, report)
+    expanded = load_document(path, settings, report, on_skipped)
     report(f"checking {path.name}")
     document = identify_functions(expanded.document, path.parent)
     try:
-        return parse_task(document, is_local=True)
+        return parse_task(document, is_local=True, check_rules=check_rules)
     except TaskInvalid as error:
         raise expanded.with_lines(error) from error
 
 
 def load_document(
-    path: Path, settings: Sequence[str] = (), report: Report = lambda _text: None
+    path: Path,
+    settings: Sequence[str] = (),
+    report: Report = lambda _text: None,
+    on_skipped: Report | None = None,
 ) -> ExpandedTask:
     """Load a task file like `load_task`, but do not validate it."""
     document = apply_overrides(read_document(read_text(path), path.name), settings)
-    return expand_files(document, path.parent, report)
+    return expand_files(document, path.parent, report, on_skipped)
 
 
 def parse_local_task(data: object, folder: Path) -> Task:
@@ -54,9 +80,9 @@ def parse_spec(spec: bytes) -> Task:
     return parse_task(json.loads(spec), is_local=True)
 
 
-def parse_task(data: object, *, is_local: bool = False) -> Task:
-    """Validate a task given as plain JSON values. Raise `TaskInvalid` with all problems. Only a local task
-    may name functions of Python files.
+def parse_task(data: object, *, is_local: bool = False, check_rules: CheckRules = no_rule_problems) -> Task:
+    """Validate a task given as plain JSON values. Raise `TaskInvalid` with all problems, and with those of
+    `check_rules`, which is not called for a valid task. Only a local task may name functions of Python files.
     """
     require_plain(data)
     if not isinstance(data, dict):
@@ -68,9 +94,11 @@ def parse_task(data: object, *, is_local: bool = False) -> Task:
     try:
         task = Task.model_validate(data)
     except ValidationError as error:
-        raise task_invalid(problems_from(error)) from error
+        sound = sound_part(data, error)
+        more = [] if sound is None else check_rules(sound)
+        raise task_invalid([*problems_from(error), *more][:MAX_PROBLEMS]) from error
     if problems := find_contradictions(task):
-        raise task_invalid(problems)
+        raise task_invalid([*problems, *check_rules(task)])
     return task
 
 

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from smartspider.core.errors import Problem, TaskInvalid
-from smartspider.taskfile.keys import description, did_you_mean, nearest, section_at, suggestion
+from smartspider.taskfile.keys import OF_OTHERS, description, did_you_mean, nearest, section_at, suggestion
 from smartspider.taskfile.model.forms import MARK, WRONG_FORM, WRONG_KIND
 from smartspider.taskfile.model.rules import NESTED, Rule
 from smartspider.taskfile.model.values import WRONG_VALUE
 
 _MAX_CHARS = 60
-_MAX_PROBLEMS = 100
+MAX_PROBLEMS = 100
 """Maximum number of reported problems."""
 _NOT_A = {
     "int_type": "a whole number",
@@ -49,7 +49,7 @@ def task_invalid(problems: Sequence[Problem]) -> TaskInvalid:
 
 def problems_from(error: ValidationError) -> list[Problem]:
     """Return a problem for each mistake. A misspelt required key is not reported as missing, too."""
-    details = error.errors(include_url=False)[:_MAX_PROBLEMS]
+    details = error.errors(include_url=False)[:MAX_PROBLEMS]
     pairs = [(detail, _problem(detail)) for detail in details]
     unknown = {
         (detail["loc"][:-1], problem.hint) for detail, problem in pairs if detail["type"] == "extra_forbidden"
@@ -77,7 +77,7 @@ def format_value(value: object) -> str:
 
 def _problem(detail: ErrorDetails) -> Problem:
     kind, location, value = detail["type"], detail["loc"], detail["input"]
-    path = format_path(_visible(location))
+    path = format_path(visible_path(location))
     if kind == "extra_forbidden":
         return _unknown_key(location, path)
     if kind == "missing":
@@ -90,13 +90,16 @@ def _problem(detail: ErrorDetails) -> Problem:
     return Problem(path, f"{format_value(value)} {_reason(detail)}", _hint(detail))
 
 
-def _visible(location: Iterable[int | str]) -> list[int | str]:
+def visible_path(location: Iterable[int | str]) -> list[int | str]:
+    """Return the location of an error without the marks of forms."""
     return [part for part in location if part != "[key]" and not str(part).startswith(MARK)]
 
 
 def _unknown_key(location: tuple[int | str, ...], path: str) -> Problem:
     section, key = section_at(location), str(location[-1])[:_MAX_CHARS]
-    hint = suggestion(key, section, format_path(_visible(location[:-1]))) if section else ""
+    hint = OF_OTHERS.get(key.lower(), "")
+    if section and not hint:
+        hint = suggestion(key, section, format_path(visible_path(location[:-1])))
     return Problem(path, f"unknown key {key!r}", hint)
 
 

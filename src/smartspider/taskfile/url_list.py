@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Sequence, Set
+from itertools import compress
 
 import msgspec
 
@@ -38,6 +39,14 @@ class UrlList(msgspec.Struct, frozen=True):
     values: dict[str, list[str]] = {}
     columns: Sequence[str] = ()
     """The names of all columns of a CSV file."""
+
+    def without(self, places: Set[int]) -> UrlList:
+        """Return the list without the URLs at these places."""
+        kept = [place not in places for place in range(len(self.urls))]
+        values = {name: list(compress(column, kept)) for name, column in self.values.items()}
+        return UrlList(
+            list(compress(self.urls, kept)), list(compress(self.lines, kept)), values, self.columns
+        )
 
 
 def read_url_list(raw: bytes, column: str | None, wanted: Set[str] = frozenset()) -> UrlList:

@@ -66,6 +66,14 @@ class UnmatchedPages(msgspec.Struct, frozen=True):
     """The URL of the first of them."""
 
 
+class UndecodablePages(msgspec.Struct, frozen=True):
+    """Pages with bytes that are no characters of their charset; in values they are U+FFFD."""
+
+    count: int
+    example: str
+    """The URL of the first of them."""
+
+
 class CoverageGap(msgspec.Struct, frozen=True):
     """Pages that brought less than others of their type."""
 

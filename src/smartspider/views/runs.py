@@ -8,7 +8,7 @@ import msgspec
 
 from smartspider.core.frontier.cause import CauseCode
 from smartspider.core.runs.run import Counters, RunState
-from smartspider.views.left_out import CoverageGap, LeftOutView, LostPage, UnmatchedPages
+from smartspider.views.left_out import CoverageGap, LeftOutView, LostPage, UndecodablePages, UnmatchedPages
 from smartspider.views.preview import StepView
 from smartspider.views.problem import Wrong
 
@@ -123,6 +123,8 @@ class StatusView(RunView, frozen=True):
     """Page types whose rules found nothing on any page, once the run has ended."""
     gaps: list[CoverageGap]
     """Pages that brought less than others of their type, once the run has ended; up to ten."""
+    undecodable: UndecodablePages | None
+    """Pages with bytes that are no characters of their charset, once the run has ended; null: none."""
     missing_files: list[str]
     """The first files that do not exist (404 or 410), once the run has ended."""
     missing_file_count: int

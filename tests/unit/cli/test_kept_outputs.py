@@ -14,8 +14,8 @@ def run_with(state: RunState = "completed", **counters: int) -> Run:
     return Run(7, "task", b"{}", "hash", state, "", Counters(**counters), 0, 0.0)
 
 
-def is_kept(path: Path, run: Run, *, only_changes: bool = False) -> bool:
-    return bool(kept_files([path], run, only_changes=only_changes))
+def is_kept(path: Path, run: Run, *, allows_empty: bool = False) -> bool:
+    return bool(kept_files([path], run, allows_empty=allows_empty))
 
 
 @pytest.fixture
@@ -28,15 +28,16 @@ def rows(tmp_path: Path) -> Path:
 def test_a_run_that_found_nothing_replaces_no_rows(rows: Path) -> None:
     assert is_kept(rows, run_with(done=3))
     assert is_kept(rows, run_with(done=3, rejected=9))
+    assert is_kept(rows, run_with(skipped=3))
 
 
 def test_a_run_with_rows_replaces_them(rows: Path) -> None:
     assert not is_kept(rows, run_with(done=3, items=1))
 
 
-def test_no_rows_are_a_result_where_known_ones_are_dropped(rows: Path) -> None:
+def test_no_rows_are_a_result_where_known_ones_are_dropped_or_an_empty_file_is_allowed(rows: Path) -> None:
     assert not is_kept(rows, run_with(done=3, duplicates=9))
-    assert not is_kept(rows, run_with(done=3), only_changes=True)
+    assert not is_kept(rows, run_with(done=3), allows_empty=True)
 
 
 def test_a_new_or_an_empty_file_is_written(rows: Path, tmp_path: Path) -> None:
@@ -53,9 +54,9 @@ def test_a_failed_run_without_rows_writes_no_file(rows: Path, tmp_path: Path) ->
 
 def test_a_file_that_was_just_written_is_not_called_kept(rows: Path, tmp_path: Path) -> None:
     run, new = run_with(done=3), tmp_path / "new.csv"
-    kept = kept_files([rows, new], run, only_changes=False)
+    kept = kept_files([rows, new], run, allows_empty=False)
     new.write_text("title\n")
     assert kept == [rows]
     first, *_ = empty_run_notes(run, kept)
-    assert str(rows) in first
+    assert first == f"{rows} was not overwritten: the run has no rows; --allow-empty writes an empty file"
     assert str(new) not in first

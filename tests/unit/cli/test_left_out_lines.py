@@ -90,12 +90,13 @@ def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
             "lost_count": 0,
             "unmatched": [],
             "gaps": [],
+            "undecodable": {"count": 3, "example": "http://h/c"},
             "missing_files": ["http://h/a.png"],
             "missing_file_count": 2,
         },
         Summary,
     )
-    failed, missing, more_pages, file, more_files = lost_lines(summary)
+    failed, missing, more_pages, file, more_files, undecodable = lost_lines(summary)
     assert "http://h/2" in failed
     assert "http 500" in failed
     assert "not reached" in failed
@@ -103,3 +104,4 @@ def test_lost_next_pages_and_files_are_named_and_the_rest_counted() -> None:
     assert "2 pages" in more_pages
     assert "http://h/a.png" in file
     assert "1 missing file" in more_files
+    assert "3 pages, such as http://h/c" in undecodable

@@ -22,8 +22,11 @@ from smartspider.cli.runs import progress
 from smartspider.cli.runs.progress import LINE_S, ProgressDisplay
 from smartspider.cli.terminal.output import format_size, print_json, print_line, print_message
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.pages.extraction import StepCount
 from smartspider.core.runs.run import Counters, Run, RunState
 from smartspider.installation.data_folder import DataFolder
+from smartspider.store.hosts.gates import ADAPTIVE
+from smartspider.store.results.store import FieldFill
 from smartspider.store.runs.listing import FailedRequest
 from smartspider.store.runs.records import HostReceipt, HostStatus
 from smartspider.store.runs.store import RunStore
@@ -88,8 +91,16 @@ def test_the_time_left_is_open_requests_by_rate(left: int, rate: float, text: st
     assert progress.time_left(progress.counts_of(run_with(total=left)), rate) == text
 
 
-def host(held_until: float = 0.0, delay_s: float = 0.5) -> HostStatus:
-    return HostStatus("h.example", 12, 2, delay_s, "the task", held_until, "http 429")
+def host(held_until: float = 0.0, delay_s: float = 0.5, set_by: str = "the task") -> HostStatus:
+    return HostStatus("h.example", 12, 2, delay_s, set_by, held_until, "http 429")
+
+
+async def test_a_host_that_was_slowed_down_is_named() -> None:
+    slowed = "slowed to one every 10 s after 429, 503 or timeouts"
+    shown = screen(Shown(run_with(total=5), [host(delay_s=10.0, set_by=ADAPTIVE)]))
+    assert (await shown.line()).endswith(f"5 to go, h.example {slowed}")
+    assert (await shown.slowest_host()).endswith(f"2 in flight, {slowed}")
+    assert (await screen(Shown(run_with(total=5), [host()])).line()).endswith("5 to go")
 
 
 async def test_the_panel_shows_the_counts_and_the_slowest_host() -> None:
@@ -205,7 +216,8 @@ def test_the_receipt_names_violations_gaps_and_refusals() -> None:
     lines = receipt_lines(receipts, plan_of())
     assert lines[0] == "politeness: robots.txt obeyed, 1 violation of host delays"
     assert lines[1] == (
-        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s), 3 refusals"
+        "  a.example: 10 requests, 1.9/s on average, smallest gap 0.512 s (delay 0.5 s),"
+        " 3 times 429, 503 or timeout"
     )
     assert lines[2] == "  b.example: 10 requests, 1.9/s on average"
     assert lines[-1] == "  and 2 hosts more"
@@ -230,6 +242,28 @@ async def test_an_ending_that_cannot_be_read_is_a_note() -> None:
         "note: cannot read the politeness report: busy"
     ]
     assert await report.failure_lines(folder, run) == ["note: cannot read the failures: busy"]
+
+
+async def test_values_that_were_not_read_and_fields_that_few_rows_have_are_noted() -> None:
+    class Counted:
+        async def step_counts(self, _run_id: int) -> dict[str, StepCount]:
+            return {
+                "fields.price.steps[0] number": StepCount(30, emptied=10),
+                "pipeline[0] trim": StepCount(9),
+            }
+
+        async def field_fill(self, _run_id: int, _fields: list[str], *, sample: int) -> list[FieldFill]:
+            few = [FieldFill(f"f{number}", 2, 30, [{"a": 1}]) for number in range(4)]
+            return [*few, FieldFill("all", 30, 30, [1]), FieldFill("none", 0, 30, [])]
+
+    folder = cast("DataFolder", SimpleNamespace(store=Counted(), results=Counted()))
+    unread, sparse = await report.value_lines(folder, run_with(), plan_of())
+    assert unread == (
+        "note: fields.price.steps[0] number: 10 of 30 values could not be read and became null;"
+        " `smartspider results show --where price=` shows their rows"
+    )
+    assert sparse.startswith("note: mostly empty: f0 (2 of 30 rows, such as '{\"a\":1}'), f1 (")
+    assert sparse.endswith(" and 1 more field")
 
 
 def test_the_start_and_the_end_of_a_crawl_are_reported() -> None:

@@ -91,6 +91,13 @@ async def test_a_server_that_is_not_there_is_tried_a_few_times(cut: Wire) -> Non
     assert IMPATIENT.tries <= cut.connections <= 2 * IMPATIENT.tries
 
 
+async def test_a_closed_port_is_told_in_the_words_of_the_system(unused_tcp_port: int) -> None:
+    async with Client(f"http://127.0.0.1:{unused_tcp_port}", ADMIN_TOKEN, retry=IMPATIENT) as client:
+        with pytest.raises(errors.ServerUnreachable) as raised:
+            await client.get_me()
+    assert raised.value.message.endswith("does not respond: Connection refused")
+
+
 async def test_a_server_that_comes_back_meanwhile_is_found(far: Client, cut: Wire, url: str) -> None:
     cut.target = None
     asked = asyncio.create_task(far.get_me())

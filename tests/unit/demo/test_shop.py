@@ -9,7 +9,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
-from smartspider.demo import catalogue, manual, pages
+from smartspider.demo import account, catalogue, manual, pages
 from smartspider.demo.shop import HITS, RETRY_AFTER_S, create_shop
 
 Client = TestClient[Request, Application]
@@ -69,10 +69,29 @@ async def test_html_is_well_formed(client: Client) -> None:
         manual.SETTINGS_PATH,
         manual.TERMS_PATH,
         manual.CHAPTERS[0].path,
+        account.LOGIN_PATH,
     ):
         balance = _Balance()
         balance.feed(await _text(client, path))
         assert (balance.faults, balance.open) == ([], []), path
+
+
+async def test_orders_are_shown_to_whoever_sent_the_form_with_its_token_and_the_password(
+    client: Client,
+) -> None:
+    sent = {"user": account.USER, "password": account.PASSWORD}
+    async with client.post(account.LOGIN_PATH, data=sent) as answer:
+        assert answer.status == 403
+    for password, status in (("wrong", 403), (account.PASSWORD, 200)):
+        form = await _text(client, account.PATH)
+        token = re.findall(r'name="csrf" value="([^"]+)"', form)[0]
+        async with client.post(
+            account.LOGIN_PATH, data={**sent, "password": password, "csrf": token}
+        ) as answer:
+            assert answer.status == status
+    pages_of = [await _text(client, f"{account.PATH}?page={number}") for number in (1, 2, 3)]
+    assert [text.count("<tr>") for text in pages_of] == [5, 5, 2]
+    assert ['class="next"' in text for text in pages_of] == [True, True, False]
 
 
 async def test_lists_end(client: Client) -> None:

@@ -38,6 +38,14 @@ P: dict[str, FieldRule] = {"p": ValueRule("css", "p")}
 def test_the_charset_says_how_to_read(read: Read, body: bytes, charset: str, expected: str) -> None:
     extraction = read(body, fields=P, charset=charset)
     assert (extraction.items, extraction.cleaned) == ([{"p": expected}], 0)
+    assert extraction.has_undecodable is ("\ufffd" in expected)
+
+
+def test_a_replacement_character_of_the_page_itself_is_no_loss(read: Read) -> None:
+    assert not read("<p>\ufffd</p>".encode(), fields=P).has_undecodable
+    fields: dict[str, FieldRule] = {"p": ValueRule("jmespath", "p")}
+    found = read('{"p": "é"}'.encode(), fields=fields, charset="ascii", content_type="application/json")
+    assert (found.items, found.has_undecodable) == ([{"p": "é"}], False)
 
 
 def test_a_byte_order_mark_does_not_leave_standards_mode(read: Read) -> None:

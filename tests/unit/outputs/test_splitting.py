@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.outputs.readers import read_rows
 
-from smartspider.core.errors import StoreUnavailable
+from smartspider.core.errors import RequestInvalid, StoreUnavailable
 from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.output import Output, OutputOptions
 from smartspider.outputs.csv import CsvOutput
@@ -162,5 +162,5 @@ def test_there_are_not_more_parts_than_numbers(tmp_path: Path) -> None:
 def test_the_check_looks_at_the_first_part(tmp_path: Path) -> None:
     (tmp_path / "rows-000001.csv").mkdir()
     check_outputs([tmp_path / "rows.csv"])
-    with pytest.raises(StoreUnavailable, match="is a folder"):
+    with pytest.raises(RequestInvalid, match="is a folder"):
         check_outputs([tmp_path / "rows.csv"], TWO)

@@ -17,7 +17,7 @@ from smartspider.services.runs.choose_run import Summary, choose_run, summarize
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.audit import AuditFilter
 from smartspider.store.diagnostics.left_out import LeftOutReport
-from smartspider.views.left_out import CoverageGap, LostPage, UnmatchedPages
+from smartspider.views.left_out import CoverageGap, LostPage, UndecodablePages, UnmatchedPages
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
@@ -142,6 +142,7 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
         lost_count=1,
         unmatched=[UnmatchedPages("default", 3, "http://u:p@h/")],
         gaps=[CoverageGap("item", "price", 2, 9, "http://u:p@h/7")],
+        undecodable=UndecodablePages(2, "http://u:p@h/8"),
         missing_files=["http://h/a.png"],
         missing_file_count=1,
     )
@@ -149,7 +150,7 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
     lost = ([LostPage("http://[redacted]@h/2", "dead", "http 500", "http_server_error")], 1, 1)
     unmatched = [UnmatchedPages("default", 3, "http://[redacted]@h/")]
     gaps = [CoverageGap("item", "price", 2, 9, "http://[redacted]@h/7")]
-    rest = (*lost, unmatched, gaps, ["http://h/a.png"], 1)
+    rest = (*lost, unmatched, gaps, UndecodablePages(2, "http://[redacted]@h/8"), ["http://h/a.png"], 1)
     head = ("7", state, "why", 1, 2, 7, 5, 6, 7, 1.235, ["rows.jsonl"])
     assert summary == Summary(*head, 39, 8, 7, 11, [], ["http://[redacted]@h/gone"], 4, ["sku"], *rest, 1)
     parts = (summary.pages, summary.redirects, summary.missing, summary.failed, summary.open)
@@ -163,6 +164,7 @@ def test_every_state_has_a_summary_with_the_fields_of_the_contract(state: RunSta
             "lost_count",
             "unmatched",
             "gaps",
+            "undecodable",
             "missing_files",
             "missing_file_count",
             "files",

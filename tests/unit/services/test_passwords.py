@@ -36,6 +36,7 @@ def test_easy_ones_are_refused_and_not_repeated(password: str) -> None:
     with pytest.raises(RequestInvalid) as error:
         check_password(password, "someone-long")
     assert not password or password not in error.value.message
+    assert error.value.hint.startswith("10 to 500 characters, at least 4 different ones, not the user name")
 
 
 @pytest.mark.parametrize("password", ["four random words", "пароль-пароль", "correct horse", "1234567890"])

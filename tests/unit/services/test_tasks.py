@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from smartspider.core.audit import AuditEntry, AuditHead, ChainBreak
 from smartspider.core.errors import NotFound, Outdated, RequestInvalid, TaskInvalid
 from smartspider.core.tasks import TaskSpec
 from smartspider.services.audit import check_view, entry_view
+from smartspider.services.plans import rule_problems
 from smartspider.services.tasks.checks import check_task
 from smartspider.services.tasks.tasks import Applied, change, create, history, revision
 from smartspider.store.audit import AuditCheck
@@ -106,6 +108,53 @@ def test_a_task_that_this_version_cannot_run_may_be_kept() -> None:
 def test_a_task_whose_rules_cannot_work_may_not() -> None:
     with pytest.raises(TaskInvalid):
         check_task(parse_task(TASK | {"selectors": {"fields": {"a": {"type": "xpath", "expr": "//["}}}}))
+
+
+@pytest.mark.parametrize(
+    ("task", "paths"),
+    [
+        ({"selectors": {"items": "li["}, "archive": {"warc": True}}, ["selectors.items.expr"]),
+        ({"selectors": {"items": "li[", "fields": {}}}, ["selectors.items.expr"]),
+        (
+            {
+                "selectors": {
+                    "items": "li[",
+                    "fields": {"a": {"type": "regex", "expr": "("}, "b": "p[", "c": "p"},
+                },
+                "limits": {"max_pages": 0},
+                "pipeline": ["trimm", {"use": "trim", "fields": ["a", "d"]}],
+            },
+            [
+                "selectors.fields.a.expr",
+                "limits.max_pages",
+                "selectors.items.expr",
+                "selectors.fields.b.expr",
+                "pipeline[0]",
+                "pipeline[1].fields[1]",
+            ],
+        ),
+        (
+            {
+                "selectors": {"items": {"type": "regex", "expr": "("}, "fields": {"a": "p"}},
+                "pages": {"x": 3, "y": {"selectors": {"fields": {"b": "p["}}}},
+                "pipeline": [{"use": "trim", "fields": ["of_x"]}],
+            },
+            ["selectors.items.expr", "pages.x", "pages.y.selectors.fields.b.expr"],
+        ),
+        (
+            {
+                "entry_urls": [{"url": "https://a.example/", "page": "q"}],
+                "selectors": {"fields": {"a": "p["}},
+            },
+            ["entry_urls[0].page", "selectors.fields.a.expr"],
+        ),
+        ({"name": "", "selectors": 5, "fetch": {"headers": []}}, ["name", "selectors", "fetch.headers"]),
+    ],
+)
+def test_all_problems_of_a_task_are_reported_together(task: dict[str, Any], paths: list[str]) -> None:
+    with pytest.raises(TaskInvalid) as caught:
+        check_task(parse_task(TASK | task, check_rules=rule_problems))
+    assert [problem.path for problem in caught.value.problems] == paths
 
 
 def test_an_entry_is_told_even_when_somebody_spoiled_it() -> None:

@@ -27,6 +27,12 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
         "this version cannot run the task: use_cookie: cookies from the vault are not supported yet; "
         "cookie_id: cookies from the vault are not supported yet"
     )
+    assert '{"Cookie": "${COOKIE}"}' in caught.value.hint
+
+
+def test_a_proxy_pool_is_answered_with_the_setting_for_one_proxy(small: dict[str, Any]) -> None:
+    (problem,) = find_missing(parse_task({**small, "fetch": {"proxy_pool": "p"}}))
+    assert "SMARTSPIDER_PROXY" in problem.hint
 
 
 @pytest.mark.parametrize(

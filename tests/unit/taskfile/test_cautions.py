@@ -40,3 +40,23 @@ def test_repeated_urls_of_a_list_are_counted(small: dict[str, Any]) -> None:
     carried = {"urls": urls, "values": {"n": [1, 2, 3, 4]}, "meta": {"n": "{n}"}}
     (caution,) = find_cautions(parse_task({**small, "entry_urls": [carried]}))
     assert "first row" in caution.message
+
+
+def test_a_name_with_letters_that_look_alike_is_named(small: dict[str, Any]) -> None:
+    (caution,) = find_cautions(parse_task({**small, "name": "sh\N{CYRILLIC SMALL LETTER O}p"}))
+    assert (caution.path, caution.hint) == ("name", "write the name in one script")
+    assert caution.message.endswith("is CYRILLIC SMALL LETTER O")
+    for name in (
+        "цены_shop",
+        "Größe",
+        "\u5546\u54c1shop",
+        "shop-\N{GREEK SMALL LETTER ALPHA}\N{GREEK SMALL LETTER BETA}2",
+    ):
+        assert find_cautions(parse_task({**small, "name": name})) == []
+
+
+def test_a_name_is_the_same_however_it_is_composed(small: dict[str, Any]) -> None:
+    assert (
+        parse_task({**small, "name": "cafe\N{COMBINING ACUTE ACCENT}"}).name
+        == "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+    )

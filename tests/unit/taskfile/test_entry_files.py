@@ -120,6 +120,41 @@ def test_wrong_urls_are_named_by_file_and_line(tmp_path: Path) -> None:
     assert second.message.startswith("urls.txt, line 4: ")
 
 
+LISTED = "http://a/1\nhtp:/a/2\nhttp://a/3\nnot a url\nhttps://ann:s3cr3t@\n" + "http://a/6\n" * 3
+
+
+def test_a_wrong_line_of_a_list_of_urls_is_shown_without_credentials(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text(LISTED)
+    found = [problem.message for problem in problems(tmp_path, {"file": "urls.txt"})]
+    assert found == [
+        'urls.txt, line 2: "htp:/a/2" is not an http(s) URL',
+        'urls.txt, line 4: "not a url" is not an http(s) URL',
+        "urls.txt, line 5: the line is not a URL that can be fetched",
+    ]
+
+
+def test_wrong_lines_are_left_out_on_request_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text(LISTED + "b\n")
+    (tmp_path / "urls.csv").write_text("url,sku\nhttp://a/7,A7\nx,A8\nhttp://a/9,A9\n")
+    entries = [{"file": "urls.txt"}, {"file": "urls.csv", "column": "url", "meta": {"sku": "{sku}"}}]
+    skipped: list[str] = []
+    task = load_task(write(tmp_path, entries), on_skipped=skipped.append)
+    made = [(request.url, request.extras.meta) for request in compile_task(task).entries]
+    assert [url for url, _ in made] == [f"http://a/{number}" for number in (1, 3, 6, 7, 9)]
+    assert [meta["sku"] for _, meta in made[3:]] == ["A7", "A9"]
+    assert skipped == [
+        'urls.txt: 4 of 9 lines are not URLs and are skipped: line 2 ("htp:/a/2"), line 4 ("not a url"),'
+        " line 5 and 1 more",
+        'urls.csv: 1 of 3 lines are not URLs and are skipped: line 3 ("x")',
+    ]
+
+
+def test_a_file_without_any_url_is_refused_even_if_wrong_lines_may_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("a\nb\n")
+    with pytest.raises(TaskInvalid, match="line 1: the line is not an http"):
+        load_task(write(tmp_path, [{"file": "urls.txt"}]), on_skipped=print)
+
+
 def test_the_content_of_a_file_that_is_no_list_of_urls_is_not_shown(tmp_path: Path) -> None:
     secrets = ["root:x:0:0:root:/root:/bin/bash", "ada:x:1000:1000:Ada,,,:/home/ada", "token=s3cr3t"]
     (tmp_path / "passwd").write_text("\n".join([*secrets, "postgres//u:p4ss@db.example/x"]))

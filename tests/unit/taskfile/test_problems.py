@@ -9,6 +9,8 @@ import pytest
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.taskfile.load import parse_task
 
+PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
+COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, with the value in SMARTSPIDER_VAR_COOKIE'
 MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"concurency": 3}, "concurency", "unknown key 'concurency'", "did you mean 'concurrency'?"),
     ({"useCookie": True}, "useCookie", "unknown key 'useCookie'", "did you mean 'use_cookie'?"),
@@ -21,8 +23,16 @@ MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
         "unknown key 'allow'",
         "'allow' belongs in 'follow[].allow' or 'scope.allow' or 'sitemaps[].allow'",
     ),
+    (
+        {"type": "css"},
+        "type",
+        "unknown key 'type'",
+        "'type' belongs in 'follow[].type' or 'pagination.type'",
+    ),
     ({"delay": 1}, "delay", "unknown key 'delay'", "did you mean 'politeness.delay_s'?"),
-    ({"proxy": "p"}, "proxy", "unknown key 'proxy'", "did you mean 'fetch.proxy_pool'?"),
+    ({"proxy": "p"}, "proxy", "unknown key 'proxy'", PROXY),
+    ({"fetch": {"proxy": "http://p"}}, "fetch.proxy", "unknown key 'proxy'", PROXY),
+    ({"cookies": "a=b"}, "cookies", "unknown key 'cookies'", COOKIE),
     (
         {"politeness": {"robots": "obey", "qqq": 1}},
         "politeness.qqq",

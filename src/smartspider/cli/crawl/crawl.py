@@ -53,6 +53,11 @@ def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str
     help="Number of worker processes.",
 )
 @click.option("--set", "settings", multiple=True, metavar="A.B=JSON", help="Override a value of the task.")
+@click.option(
+    "--skip-invalid",
+    is_flag=True,
+    help="Leave out lines of the task's URL files that are not URLs, and say how many.",
+)
 @click.option("--fresh", is_flag=True, help="Discard an unfinished run of this task and start a new one.")
 @click.option("--yes", is_flag=True, help="With a URL: crawl the suggested task without asking.")
 @click.option(
@@ -72,6 +77,9 @@ def _complete_file(_ctx: click.Context, _param: click.Parameter, incomplete: str
 @HEADERS
 @file_options
 @only_changes_option
+@click.option(
+    "--allow-empty", is_flag=True, help="Let a run without rows replace a file that has rows by an empty one."
+)
 @json_option(SUMMARY)
 def crawl(
     target: str,
@@ -83,9 +91,11 @@ def crawl(
     save: Path | None,
     choice: int | None,
     headers: tuple[str, ...],
+    skip_invalid: bool,
     fresh: bool,
     yes: bool,
     only_changes: bool,
+    allow_empty: bool,
     as_json: bool,
     **file_settings: Any,
 ) -> int:
@@ -104,10 +114,13 @@ def crawl(
         fresh=fresh,
         output_options=output_options(file_settings),
         only_changes=only_changes,
+        allow_empty=allow_empty,
         as_json=as_json,
         is_guarded=is_program(),
     )
     if is_url(target):
+        if skip_invalid:
+            raise RequestInvalid("--skip-invalid is for a task file", hint="remove it: there is one URL")
         from smartspider.cli.crawl.crawl_url import UrlOptions, crawl_url
 
         about = UrlOptions(settings, parse_headers(headers), save, choice or 1, yes)
@@ -122,7 +135,7 @@ def crawl(
         raise RequestInvalid("--header is for a URL", hint="write the header into fetch.headers of the task")
     if any(os.path.realpath(path) == os.path.realpath(target) for path in outputs):
         raise RequestInvalid(f"the output file is the task file {target}", hint="choose another name")
-    return crawl_task(load_task_file(Path(target), settings), options)
+    return crawl_task(load_task_file(Path(target), settings, skip_invalid=skip_invalid), options)
 
 
 @click.command()

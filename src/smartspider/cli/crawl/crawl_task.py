@@ -63,6 +63,7 @@ class CrawlOptions(msgspec.Struct, frozen=True):
     fresh: bool = False
     output_options: OutputOptions = PLAIN
     only_changes: bool = False
+    allow_empty: bool = False
     as_json: bool = False
     is_guarded: bool = False
     """Crawl in a child process, and resume the run in another one if a page makes that unresponsive."""
@@ -147,14 +148,14 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
         with pending_output(folder.path, run.id) if options.outputs else nullcontext():
             run = await _crawl_run(folder, run, plan, options, is_stopping=is_stopping)
             duration_s = folder.clock.monotonic() - started
-            kept = kept_files(options.outputs, run, only_changes=options.only_changes)
+            kept = kept_files(options.outputs, run, allows_empty=options.allow_empty or options.only_changes)
             written = await _write_rows(folder, run, plan, options, kept)
         politeness = await report.politeness_lines(folder.store, run, plan)
         left_out, left_out_lines = await report.read_left_out(folder, run)
         failures = await report.failure_lines(folder, run, {one.url for one in left_out.lost_next_pages})
         totals = await folder.store.file_totals(run.id) if plan.downloads else FileTotals()
-        unsure = await report.unsure_lines(folder.store, run)
-    notes = [f"note: {note}" for note in (*written.notes, *empty_run_notes(run, kept))] + unsure
+        about_values = await report.value_lines(folder, run, plan)
+    notes = [f"note: {note}" for note in (*written.notes, *empty_run_notes(run, kept))] + about_values
     if options.only_changes and written.files:
         notes.append(f"note: {written.rows} of {count(run.counters.items, 'row')} are new or changed")
     end = report.end_lines(run, duration_s, written.files)

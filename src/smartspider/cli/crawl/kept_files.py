@@ -12,9 +12,9 @@ from smartspider.outputs.stdout import STDOUT
 from smartspider.services.runs.choose_run import OUTPUT_STATES
 
 
-def kept_files(outputs: Sequence[Path], run: Run, *, only_changes: bool) -> list[Path]:
+def kept_files(outputs: Sequence[Path], run: Run, *, allows_empty: bool) -> list[Path]:
     """Return the output files that a run does not write. A run without rows writes no file if it failed; if
-    it completed and its rules found nothing, it does not replace the rows of an earlier run by none.
+    it completed and its rules found nothing, it replaces the rows of an earlier run only if that is allowed.
     """
     counters = run.counters
     if counters.items or run.state not in OUTPUT_STATES:
@@ -22,8 +22,9 @@ def kept_files(outputs: Sequence[Path], run: Run, *, only_changes: bool) -> list
     files = [path for path in outputs if path != STDOUT]
     if run.state == "failed":
         return files
-    found_nothing = counters.done and not counters.duplicates and not only_changes
-    return [path for path in files if path.is_file() and path.stat().st_size > 0] if found_nothing else []
+    if counters.duplicates or allows_empty:
+        return []
+    return [path for path in files if path.is_file() and path.stat().st_size > 0]
 
 
 def empty_run_notes(run: Run, kept_files: Sequence[Path]) -> list[str]:
@@ -33,7 +34,7 @@ def empty_run_notes(run: Run, kept_files: Sequence[Path]) -> list[str]:
     kept, absent = ([str(path) for path in kept_files if path.exists() is there] for there in (True, False))
     why = "the run failed without rows"
     if run.state == "completed":
-        why = "the run has no rows; delete the file to get an empty one"
+        why = "the run has no rows; --allow-empty writes an empty file"
     notes = [f"{join_names(kept)} was not overwritten: {why}"] if kept else []
     notes += [f"{join_names(absent)} was not written: {why}"] if absent else []
     if run.counters.rejected:

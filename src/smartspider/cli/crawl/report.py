@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from smartspider.cli.runs.left_out import SeenCounts, left_out_lines, missing_lines, seen_line
@@ -11,19 +11,28 @@ from smartspider.cli.runs.rendering import outcome_counts, receipt_line
 from smartspider.cli.terminal.output import join_names
 from smartspider.cli.terminal.streams import coloured_state
 from smartspider.core.errors import StoreUnavailable
+from smartspider.core.pages.extraction import StepCount
 from smartspider.core.plurals import count, plural
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.installation.data_folder import DataFolder
+from smartspider.outputs.cells import to_text
+from smartspider.services.plans import plan_columns
 from smartspider.services.runs.views import left_out_views
 from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.store.results.files import FileTotals
+from smartspider.store.results.store import FieldFill
 from smartspider.store.runs.records import HostReceipt
 from smartspider.store.runs.store import RunStore
 
 SHOWN_FAILURES = 3
 SHOWN_HOSTS = 5
+SHOWN_SPARSE = 3
+SPARSE = 0.2
+"""A field with a value in at most this share of rows is mostly empty."""
+FILL_SAMPLE = 1_000
+"""Number of rows that are looked at, newest first."""
 
 
 def start_line(run: Run, folder: Path, *, is_resumed: bool) -> str:
@@ -105,18 +114,50 @@ def receipt_lines(receipts: Sequence[HostReceipt], plan: Plan) -> list[str]:
     return lines
 
 
-async def unsure_lines(store: RunStore, run: Run) -> list[str]:
-    """Return a note for each step that guessed the meaning of values."""
+async def value_lines(folder: DataFolder, run: Run, plan: Plan) -> list[str]:
+    """Return notes about values that steps guessed or could not read, and about fields that few rows have."""
     try:
-        counts = await store.step_counts(run.id)
+        counts = await folder.store.step_counts(run.id)
+        fields = [column.name for column in plan_columns(plan)]
+        fills = await folder.results.field_fill(run.id, fields, sample=FILL_SAMPLE)
     except StoreUnavailable as error:
-        return [f"note: cannot read the counters of steps: {error.message}"]
-    return [
+        return [f"note: cannot read the counters of values: {error.message}"]
+    return [*_step_lines(counts), *_sparse_lines(fills)]
+
+
+def _step_lines(counts: Mapping[str, StepCount]) -> list[str]:
+    unread = [
+        f"note: {name}: {step.emptied} of {count(step.seen, 'value')} could not be read and became null;"
+        f" `smartspider results show --where {_field_of(name)}=` shows their rows"
+        for name, step in counts.items()
+        if step.emptied
+    ]
+    return unread + [
         f"note: {name}: {step.unsure} of {count(step.seen, 'value')} can be read in two ways;"
         f" set {'formats' if name.endswith(' date') else 'locale'!r}"
         for name, step in counts.items()
         if step.unsure
     ]
+
+
+def _field_of(step: str) -> str:
+    """Return the field of a step of a rule: `price` for `fields.price.steps[0] number`."""
+    return step.partition("fields.")[2].partition(".steps")[0] or "FIELD"
+
+
+def _sparse_lines(fills: Sequence[FieldFill]) -> list[str]:
+    """Return a note about fields with a value in few of the sampled rows; those without any are reported
+    elsewhere.
+    """
+    sparse = [one for one in fills if 0 < one.filled <= SPARSE * one.rows]
+    if not sparse:
+        return []
+    shown = ", ".join(
+        f"{one.field} ({one.filled} of {count(one.rows, 'row')}, such as {to_text(one.examples[0])[:40]!r})"
+        for one in sparse[:SHOWN_SPARSE]
+    )
+    more = f" and {count(len(sparse) - SHOWN_SPARSE, 'more field')}" if len(sparse) > SHOWN_SPARSE else ""
+    return [f"note: mostly empty: {shown}{more}"]
 
 
 async def failure_lines(folder: DataFolder, run: Run, named: Collection[str] = ()) -> list[str]:

@@ -106,6 +106,9 @@ def _coverage_lines(lost: StatusView | Summary) -> list[str]:
         what = "no item" if gap.field is None else f"no {gap.field!r}"
         where = f"{gap.count} of {count(gap.of, 'page')} of type {gap.page!r}, such as {gap.example}"
         lines.append(f"note: {what} on {where}")
+    if lost.undecodable is not None:
+        where = _pages(lost.undecodable.count, lost.undecodable.example)
+        lines.append(f"note: bytes that are no characters of the charset became \ufffd on {where}")
     return lines
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_run_id
+from smartspider.cli.runs.lookup import RUN, RUN_OR_NEWEST, find_interrupted, find_run_id
 from smartspider.cli.target import Target, collect, local_installation, with_target
 from smartspider.cli.terminal.output import confirm, print_line, print_message, printed
 from smartspider.core.plurals import count
@@ -28,6 +28,16 @@ class ListedRun(msgspec.Struct, frozen=True):
 
     folder: Path | None
     run: RunView
+    is_interrupted: bool = False
+    """The run is running in name only: no worker of its data folder is alive."""
+
+
+class ShownRun(msgspec.Struct, frozen=True):
+    """A run with its counters and its politeness."""
+
+    run: MetricsView
+    receipt: ReceiptView
+    is_interrupted: bool
 
 
 class RunList(msgspec.Struct, frozen=True):
@@ -48,6 +58,7 @@ class DeletedRun(msgspec.Struct, frozen=True):
 
 
 def _print_runs(found: RunList) -> None:
+    from smartspider.cli.runs.rendering import state_and_reason
     from smartspider.cli.terminal.columns import print_columns
     from smartspider.cli.times import format_time
 
@@ -59,33 +70,38 @@ def _print_runs(found: RunList) -> None:
         return
     rows = [
         (
-            *(run.run_id, run.state, f"{run.task} (version {run.version})", run.success_count, run.items),
-            *(run.fail_count or None, format_time(run.created_at), str(one.folder or ""), run.reason),
+            *(run.run_id, state, f"{run.task} (version {run.version})", run.success_count, run.items),
+            *(run.fail_count or None, format_time(run.created_at), str(one.folder or ""), reason),
         )
         for one in found.runs
         for run in [one.run]
+        for state, reason in [state_and_reason(run, is_interrupted=one.is_interrupted)]
     ]
     print_columns(COLUMNS, rows, optional=("created", "folder"))
 
 
 def _list_json(found: RunList) -> list[dict[str, Any]]:
     return [
-        {**msgspec.structs.asdict(one.run), **({} if one.folder is None else {"data": str(one.folder)})}
+        {
+            **msgspec.structs.asdict(one.run),
+            "interrupted": one.is_interrupted,
+            **({} if one.folder is None else {"data": str(one.folder)}),
+        }
         for one in found.runs
     ]
 
 
-def _print_run(found: tuple[MetricsView, ReceiptView]) -> None:
+def _print_run(found: ShownRun) -> None:
     from smartspider.cli.runs.rendering import run_lines
 
-    for line in run_lines(*found):
+    for line in run_lines(found.run, found.receipt, is_interrupted=found.is_interrupted):
         print_line(line)
 
 
-def _run_json(found: tuple[MetricsView, ReceiptView]) -> dict[str, Any]:
+def _run_json(found: ShownRun) -> dict[str, Any]:
     from smartspider.cli.runs.rendering import run_details
 
-    return run_details(*found)
+    return {**run_details(found.run, found.receipt), "interrupted": found.is_interrupted}
 
 
 def _deleted_message(gone: DeletedRun) -> str:
@@ -103,11 +119,12 @@ def list_runs(task: str | None, states: tuple[Any, ...], limit: int | None, targ
     """List runs, newest first: those of all data folders here, of one folder, or of a server."""
     from smartspider.core.errors import NotFound
 
-    async def find(operations: AllOperations) -> list[RunView] | NotFound:
+    async def find(operations: AllOperations) -> tuple[list[RunView], set[str | None]] | NotFound:
         try:
-            return await collect(partial(operations.list_runs, task_id=task, state=states), limit)
+            runs = await collect(partial(operations.list_runs, task_id=task, state=states), limit)
         except NotFound as error:  # the task may be in another folder
             return error
+        return runs, await find_interrupted(operations, runs)
 
     answers = target.run_everywhere(find)
     missing = [answer for _, answer in answers if isinstance(answer, NotFound)]
@@ -116,10 +133,10 @@ def list_runs(task: str | None, states: tuple[Any, ...], limit: int | None, targ
             target.folder(task)  # raises an error that names the nearest task, if there is one
         raise missing[0]
     runs = [
-        ListedRun(folder, run)
+        ListedRun(folder, run, run.run_id in answer[1])
         for folder, answer in answers
         if not isinstance(answer, NotFound)
-        for run in answer
+        for run in answer[0]
     ]
     runs.sort(key=lambda one: (one.run.created_at, len(one.run.run_id or ""), one.run.run_id), reverse=True)
     return RunList(runs[:limit], is_filtered=bool(states))
@@ -129,12 +146,14 @@ def list_runs(task: str | None, states: tuple[Any, ...], limit: int | None, targ
 @RUN_OR_NEWEST
 @with_target
 @printed(_print_run, to_json=_run_json)
-def show_run(run_id: str | None, target: Target) -> tuple[MetricsView, ReceiptView]:
+def show_run(run_id: str | None, target: Target) -> ShownRun:
     """Show the counters, step statistics and hosts of a run, by default of the newest."""
 
-    async def find(operations: AllOperations) -> tuple[MetricsView, ReceiptView]:
+    async def find(operations: AllOperations) -> ShownRun:
         chosen = await find_run_id(operations, run_id)
-        return await operations.get_run_metrics(chosen), await operations.get_run_receipt(chosen)
+        run = await operations.get_run_metrics(chosen)
+        interrupted = await find_interrupted(operations, [run])
+        return ShownRun(run, await operations.get_run_receipt(chosen), bool(interrupted))
 
     return target.run_at(run_id, find)
 

@@ -10,6 +10,8 @@ from smartspider.cli.target import local_installation
 from smartspider.cli.terminal.output import print_message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from smartspider.operations.table import AllOperations
     from smartspider.views.runs import RunView
 
@@ -39,6 +41,17 @@ async def find_run(operations: AllOperations, run_id: str | None, task: str | No
     if folder is None:
         hint = f"`smartspider run start {task or 'NAME'}` starts one"
     raise NotFound(f"there is no run{of_task} yet", hint=hint)
+
+
+async def find_interrupted(operations: AllOperations, runs: Iterable[RunView]) -> set[str | None]:
+    """Return the ids of runs of a data folder that are running in name only: no worker of it is alive, as
+    after a kill.
+    """
+    active = {run.run_id for run in runs if run.state in ("running", "stopping")}
+    installation = local_installation(operations)
+    if not active or installation is None or installation.is_cluster:
+        return set()
+    return set() if any(worker.is_alive for worker in await installation.workers.find()) else active
 
 
 async def find_run_id(operations: AllOperations, run_id: str | None) -> str:

@@ -16,6 +16,8 @@ from smartspider.core.errors import SmartSpiderError
 from smartspider.core.plurals import count, plural
 from smartspider.core.runs.run import Run
 from smartspider.interfaces.clock import Clock
+from smartspider.store.hosts.gates import ADAPTIVE
+from smartspider.store.runs.records import HostStatus
 from smartspider.store.runs.store import RunStore
 
 REDRAW_S = 0.25
@@ -97,6 +99,11 @@ def time_left(counts: ProgressCounts, rate: float) -> str:
     return f"about {seconds // 60}:{seconds % 60:02d} to go"
 
 
+def _slowed(host: HostStatus) -> str:
+    """Return what an overloaded host was slowed down to."""
+    return f"slowed to one every {host.delay_s:g} s after 429, 503 or timeouts"
+
+
 class ProgressDisplay:
     """Show the progress of a run while it is crawled. Errors of the display never stop the run."""
 
@@ -129,7 +136,10 @@ class ProgressDisplay:
     async def line(self) -> str:
         """Read the run and return its progress in a line."""
         counts = counts_of(await self._store.get_run(self._run_id))
-        return progress_line(counts, self._rate.update(self._clock.monotonic(), counts.done))
+        line = progress_line(counts, self._rate.update(self._clock.monotonic(), counts.done))
+        hosts = await self._store.hosts(self._run_id, 1) if counts.open else []
+        slowed = "".join(f", {host.host} {_slowed(host)}" for host in hosts if host.set_by == ADAPTIVE)
+        return line + slowed
 
     async def panel(self) -> Any:
         """Read the run and return a bar and its slowest host."""
@@ -151,7 +161,9 @@ class ProgressDisplay:
             return ""
         host = hosts[0]
         text = f"slowest host {host.host}: {host.queued} queued, {host.in_flight} in flight"
-        if host.delay_s:
+        if host.set_by == ADAPTIVE:
+            text += f", {_slowed(host)}"
+        elif host.delay_s:
             text += f", one every {host.delay_s:g} s ({host.set_by})"
         held_s = host.held_until - self._clock.now()
         return f"{text}, held for {held_s:.0f} s: {host.hold_reason}" if held_s > 0 else text

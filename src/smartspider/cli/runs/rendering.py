@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from smartspider.views.runs import MetricsView, ReceiptHost, ReceiptView, RunView
 
 
+_RESUME = "no worker is alive; `smartspider crawl` of its task or `smartspider up` continues it"
+
+
 def run_details(run: MetricsView, receipt: ReceiptView) -> dict[str, Any]:
     """Return the JSON of `run show`."""
     more = {"task_version": run.version, "counters": run_counters(run), "receipt": receipt.hosts}
@@ -46,10 +49,16 @@ def run_counters(run: RunView) -> dict[str, int]:
     }
 
 
-def run_lines(run: MetricsView, receipt: ReceiptView) -> list[str]:
+def state_and_reason(run: RunView, *, is_interrupted: bool) -> tuple[str, str]:
+    """Return the state and the reason to show. A run is interrupted if it runs, but no worker is alive."""
+    return ("interrupted", run.reason or _RESUME) if is_interrupted else (run.state, run.reason)
+
+
+def run_lines(run: MetricsView, receipt: ReceiptView, *, is_interrupted: bool = False) -> list[str]:
     """Return the lines of `run show`."""
-    state = coloured_state(run.state, sys.stdout)
-    shown = [f"run {run.run_id} of {run.task} (version {run.version}): {state} {run.reason}".rstrip()]
+    state, reason = state_and_reason(run, is_interrupted=is_interrupted)
+    state = coloured_state(state, sys.stdout)
+    shown = [f"run {run.run_id} of {run.task} (version {run.version}): {state} {reason}".rstrip()]
     shown += [f"  {name:<15} {value}" for name, value in run_counters(run).items()]
     if run.distinct_estimate is not None:
         shown.append(f"  {'distinct URLs':<15} {_distinct_text(run)}")
@@ -80,7 +89,7 @@ def receipt_line(receipt: HostReceipt | ReceiptHost) -> str:
     if receipt.smallest_gap_s is not None:
         text += f", smallest gap {receipt.smallest_gap_s:.3f} s (delay {receipt.asked_delay_s:g} s)"
     if receipt.refusals:
-        text += f", {count(receipt.refusals, 'refusal')}"
+        text += f", {count(receipt.refusals, 'time')} 429, 503 or timeout"
     return text
 
 

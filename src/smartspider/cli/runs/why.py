@@ -36,11 +36,11 @@ def print_explanation(explanation: ExplanationView) -> None:
         _print_fact("left out", f"{explanation.left_out.reason} ({explanation.left_out.detail})")
     if explanation.record is not None:
         _print_record(explanation.record)
-    if explanation.gate is not None:
-        _print_gate(explanation.gate, is_over=explanation.run_state in FINISHED)
     for other in explanation.others:
         body = f", body of {count(other.body_bytes, 'byte')}" if other.body_bytes else ""
         _print_fact("also", f"{other.method} {other.url}{body}: {other.state} {other.reason}".rstrip())
+    if explanation.gate is not None:
+        _print_gate(explanation.gate, is_over=explanation.run_state in FINISHED)
 
 
 @click.command()
@@ -107,15 +107,19 @@ def _print_outcome(record: RecordView) -> None:
 
 
 def _print_gate(gate: GateView, *, is_over: bool) -> None:
-    """Print the gate of a host and its sends. The gate of a run that is over says nothing about it."""
+    """Print the gate of a host, and the requests to it, which are of all its URLs. The gate of a run that is
+    over says nothing about it.
+    """
     delay = f"a delay of {gate.delay_s:g} s (set by {gate.delay_set_by})" if gate.delay_s else "no delay"
     if not is_over:
         _print_fact("gate", f"{gate.host}: {delay}, {gate.in_flight} of {gate.per_host} in flight")
     if gate.held_until is not None:
         _print_fact("held", f"until {gate.held_until}: {gate.hold_reason}")
+    if gate.sends:
+        print_line(f"around that time, requests for all URLs of {gate.host}:")
     for sent in gate.sends:
         who = f"run {sent.run_id}" if sent.run_id else "a crawl in another folder"
-        _print_fact("sent", f"{sent.at} to {gate.host}, {who}, delay {sent.delay_s:g} s")
+        _print_fact("sent", f"{sent.at} by {who}, delay {sent.delay_s:g} s")
 
 
 def _source_text(record: RecordView) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smartspider.cli.terminal.output import print_message
 from smartspider.cli.terminal.stages import shown_stages
 
 if TYPE_CHECKING:
@@ -17,14 +18,21 @@ if TYPE_CHECKING:
 _TASK_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 
 
-def load_task_file(path: Path, settings: Sequence[str] = ()) -> Task:
-    """Load a task file with `a.b=JSON` overrides; a terminal shows the progress of a large one."""
+def load_task_file(path: Path, settings: Sequence[str] = (), *, skip_invalid: bool = False) -> Task:
+    """Load a task file with `a.b=JSON` overrides; a terminal shows the progress of a large one. With
+    `skip_invalid`, lines of its files that are no URLs are left out, and counted in a note.
+    """
     from smartspider.engine.runtime import tune_process
+    from smartspider.services.plans import rule_problems
     from smartspider.taskfile.load import load_task
 
     tune_process()  # garbage collection takes a quarter of the time of a task with many URLs
+    skipped: list[str] = []
     with shown_stages() as report:
-        return load_task(path, settings, report)
+        task = load_task(path, settings, report, rule_problems, skipped.append if skip_invalid else None)
+    for text in skipped:
+        print_message(f"note: {text}")
+    return task
 
 
 class TaskFile(click.Path):

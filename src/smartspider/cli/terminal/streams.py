@@ -147,6 +147,7 @@ def sigterm_as_interrupt() -> Iterator[None]:
 STATE_COLOURS = {
     "running": "cyan",
     "queued": "cyan",
+    "interrupted": "yellow",
     "paused": "yellow",
     "stopping": "yellow",
     "stopped": "yellow",

@@ -79,6 +79,8 @@ class Close(msgspec.Struct, frozen=True):
     """The outcome of a request for a file."""
     brought: bool | None = None
     """True if the page has an item with a value; None if its type has no rules for items."""
+    has_undecodable: bool = False
+    """The page has bytes that are no characters of its charset."""
     list_digest: bytes = b""
     """Of a page of a list: equal for pages that bring the same. Empty if it brought nothing."""
 

@@ -98,3 +98,5 @@ class Extraction(msgspec.Struct, frozen=True):
     """Items of a page type with `emit: false`: their dates still count for `stop_when.older_than`."""
     refusal: Refusal | None = None
     """Why none of the links is followed, such as `nofollow` of the whole page."""
+    has_undecodable: bool = False
+    """The page has bytes that are no characters of its charset."""

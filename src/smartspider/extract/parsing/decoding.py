@@ -113,6 +113,19 @@ def decode_html(page: Page) -> tuple[bytes, bool]:
     return html, False
 
 
+def has_undecodable(page: Page) -> bool:
+    """Return whether the body has bytes that are no characters of its charset; they become U+FFFD."""
+    if page.body.isascii():
+        return False
+    try:
+        page.body.decode(_codec_name(page.charset))
+    except UnicodeDecodeError:
+        return not (page.media_type.endswith("json") and _is_utf8(page.body))
+    except (LookupError, ValueError):
+        return False
+    return False
+
+
 def _check_media_type(media_type: str) -> None:
     if not media_type or media_type == "text/html" or "/" not in media_type:
         return

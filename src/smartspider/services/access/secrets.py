@@ -37,6 +37,8 @@ def hash_secret(secret: str | bytes) -> bytes:
 MIN_ADMIN_TOKEN_LENGTH = 8
 MIN_PASSWORD_LENGTH = 10
 MAX_PASSWORD_LENGTH = 500
+MIN_DIFFERENT = 4
+"""Distinct characters of a password."""
 MAX_CONCURRENT = 2
 """Each hash uses 64 MB and a CPU core for a moment; further sign-ins wait."""
 
@@ -50,6 +52,12 @@ def check_admin_token(token: str) -> None:
         )
 
 
+_GOOD_PASSWORD = (
+    f"{MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} characters, at least {MIN_DIFFERENT} different ones,"
+    " not the user name; a few random words are good"
+)
+
+
 def check_password(password: str, name: str) -> None:
     """Raise `RequestInvalid` if a new password is too short, too long or easy to guess."""
     reason = ""
@@ -57,10 +65,10 @@ def check_password(password: str, name: str) -> None:
         reason = f"a password has at least {MIN_PASSWORD_LENGTH} characters"
     elif len(password) > MAX_PASSWORD_LENGTH:
         reason = f"a password has at most {MAX_PASSWORD_LENGTH} characters"
-    elif password.strip().lower() == name.lower() or len(set(password)) < 4:
+    elif password.strip().lower() == name.lower() or len(set(password)) < MIN_DIFFERENT:
         reason = "this password is too easy to guess"
     if reason:
-        raise RequestInvalid(reason, (Problem("password", reason),), hint="use a few random words")
+        raise RequestInvalid(reason, (Problem("password", reason),), hint=_GOOD_PASSWORD)
 
 
 def argon2_hasher() -> PasswordHasher:

@@ -13,7 +13,7 @@ from smartspider.core.tasks import SYSTEM
 from smartspider.services.runs.views import left_out_parts, lost_parts
 from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.store.runs.store import RunStore
-from smartspider.views.left_out import CoverageGap, LeftOutView, LostPage, UnmatchedPages
+from smartspider.views.left_out import CoverageGap, LeftOutView, LostPage, UndecodablePages, UnmatchedPages
 
 OUTPUT_STATES: frozenset[RunState] = frozenset({"completed", "failed"})
 """States in which the output files of a run are written."""
@@ -48,6 +48,7 @@ class Summary(msgspec.Struct, frozen=True):
     """Requests among the lost pages that brought something else than they were followed for."""
     unmatched: list[UnmatchedPages]
     gaps: list[CoverageGap]
+    undecodable: UndecodablePages | None
     missing_files: list[str]
     missing_file_count: int
     files: int

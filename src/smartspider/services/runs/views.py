@@ -26,6 +26,7 @@ from smartspider.views.left_out import (
     LeftOutExample,
     LeftOutView,
     LostPage,
+    UndecodablePages,
     UnmatchedPages,
 )
 from smartspider.views.preview import StepView
@@ -94,12 +95,13 @@ def lost_parts(report: LeftOutReport) -> dict[str, Any]:
         "lost_count": report.lost_count,
         "unmatched": [without_url_secrets(one) for one in report.unmatched],
         "gaps": [without_url_secrets(one) for one in report.gaps],
+        "undecodable": report.undecodable and without_url_secrets(report.undecodable),
         "missing_files": [without_userinfo(url) for url in report.missing_files],
         "missing_file_count": report.missing_file_count,
     }
 
 
-Found = TypeVar("Found", UnmatchedPages, CoverageGap)
+Found = TypeVar("Found", UnmatchedPages, CoverageGap, UndecodablePages)
 
 
 def without_url_secrets(found: Found) -> Found:

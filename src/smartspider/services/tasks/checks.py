@@ -10,12 +10,12 @@ import msgspec
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.core.tasks import TaskSpec
 from smartspider.installation.installation import Installation
-from smartspider.services.plans import compile_plan
+from smartspider.services.plans import compile_plan, rule_problems
 from smartspider.services.schedules.schedules import find_task_problem
 from smartspider.taskfile.checks import find_cautions, find_missing
-from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.compile import plan_task
 from smartspider.taskfile.load import parse_task
-from smartspider.taskfile.model.task import Task, task_spec
+from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.problems import task_invalid
 
 
@@ -36,12 +36,10 @@ class CheckedTask(msgspec.Struct, frozen=True):
 
 def check_task(task: Task, *, is_local: bool = False) -> CheckedTask:
     """Compile all rules and steps of a task; raise `TaskInvalid` with every problem."""
-    missing = find_missing(task)
-    if missing:
-        return CheckedTask(task_spec(task), missing, find_cautions(task))
-    plan = compile_task(task)
+    plan = plan_task(task)
     compile_plan(plan, is_local=is_local)
-    return CheckedTask(TaskSpec(plan.name, plan.spec, plan.spec_hash), [], find_cautions(task))
+    spec = TaskSpec(plan.name, plan.spec, plan.spec_hash)
+    return CheckedTask(spec, find_missing(task), find_cautions(task))
 
 
 async def check_document(installation: Installation, document: object, holder: str = "") -> CheckedTask:
@@ -54,7 +52,7 @@ async def check_document(installation: Installation, document: object, holder: s
 
 
 def _check(document: object) -> CheckedTask:
-    return check_task(parse_task(document))
+    return check_task(parse_task(document, check_rules=rule_problems))
 
 
 def problems_of(error: TaskInvalid) -> list[Problem]:

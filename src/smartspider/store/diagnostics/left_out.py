@@ -9,7 +9,7 @@ from smartspider.core.runs.run import FINISHED
 from smartspider.store import statements
 from smartspider.store.database import Connection, RowCursor, row, rows
 from smartspider.store.settle.fields import RunFields, decode_fields
-from smartspider.views.left_out import CoverageGap, LostPage, UnmatchedPages
+from smartspider.views.left_out import CoverageGap, LostPage, UndecodablePages, UnmatchedPages
 
 SQL = statements.load("left_out_report.sql", __package__)
 
@@ -63,6 +63,7 @@ class LeftOutReport(msgspec.Struct, frozen=True):
     unmatched: list[UnmatchedPages] = []
     """Page types whose rules found nothing at all; read once the run has ended, like gaps."""
     gaps: list[CoverageGap] = []
+    undecodable: UndecodablePages | None = None
 
     @property
     def is_cut(self) -> bool:
@@ -130,7 +131,11 @@ def _with_coverage(connection: Connection, report: LeftOutReport, brought: RunFi
             if bare and coverage.bringing >= USUAL_AFTER and field.pages >= USUAL * coverage.bringing:
                 example = _url(connection, field.example)
                 gaps.append(CoverageGap(page, name, bare, coverage.bringing, example))
-    return msgspec.structs.replace(report, unmatched=unmatched, gaps=gaps[:GAPS_SHOWN])
+    marked = brought.undecodable
+    undecodable = UndecodablePages(marked.pages, _url(connection, marked.example)) if marked.pages else None
+    return msgspec.structs.replace(
+        report, unmatched=unmatched, gaps=gaps[:GAPS_SHOWN], undecodable=undecodable
+    )
 
 
 def _url(connection: Connection, url_id: int) -> str:

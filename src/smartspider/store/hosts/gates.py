@@ -17,6 +17,8 @@ from smartspider.store.database import Connection, row
 
 SQL = statements.load("gates.sql", __package__)
 
+ADAPTIVE = "adaptive"
+"""The source of a delay that grew after 429, 503 or timeouts."""
 MAX_OWN_GATES = 200
 """Hosts that a user may hold or slow down for the user's own runs."""
 
@@ -63,7 +65,7 @@ class GateState(msgspec.Struct, frozen=True):
         voices = {
             "task": self.run_s,
             "robots.txt": self.robots_s,
-            "adaptive": self.adaptive_s,
+            ADAPTIVE: self.adaptive_s,
             "operator": self.operator_s,
             "another crawl": self.elsewhere.delay_s,
         }

@@ -31,6 +31,13 @@ class TypeCoverage(msgspec.Struct, array_like=True):
     fields: dict[str, ValuedPages] = {}
 
 
+class MarkedPages(msgspec.Struct, array_like=True):
+    """A number of pages, and the first of them (0: there is none)."""
+
+    pages: int = 0
+    example: int = 0
+
+
 class RunFields(msgspec.Struct):
     """The column `fields` of a run."""
 
@@ -38,6 +45,8 @@ class RunFields(msgspec.Struct):
     """Fields of its items, and whether any stored row has a value."""
     coverage: dict[str, TypeCoverage] = {}
     """Coverage by page type."""
+    undecodable: MarkedPages = msgspec.field(default_factory=MarkedPages)
+    """Pages with bytes that are no characters of their charset."""
 
 
 _decode = msgspec.json.Decoder(RunFields).decode
@@ -97,6 +106,13 @@ class FilledFields:
                 field.pages += 1
             else:
                 field.example = field.example or url_id
+
+    def record_undecodable(self, url_id: int) -> None:
+        """Count a page with bytes that are no characters of its charset."""
+        self._is_changed = True
+        found = self._run.undecodable
+        found.pages += 1
+        found.example = found.example or url_id
 
 
 def _has_value(items: Sequence[Item], name: str) -> bool:

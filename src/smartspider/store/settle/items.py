@@ -71,6 +71,8 @@ class ItemWriter:
         """Count what a page brought, stored or not."""
         if close.brought is not None:
             self._fields.record_page(page, url_id, close.items, brought=close.brought)
+        if close.has_undecodable:
+            self._fields.record_undecodable(url_id)
 
     def write(self) -> None:
         """Write all added items. Their fields are written with the run."""

@@ -32,6 +32,7 @@ def invalid_value(reason: str, hint: str = "") -> PydanticCustomError:
 
 
 def _task_name(value: str) -> str:
+    value = unicodedata.normalize("NFC", value)  # one name, however an editor or a file system composes it
     if value.startswith("."):
         raise invalid_value("starts with a dot", "the name is used as a folder name")
     for char in value:

@@ -352,6 +352,19 @@ class LeftOutContract(BackendContract):
             ("price", 1, 7, pages[0].request.url),
         ]
 
+    async def test_pages_with_bytes_that_are_no_characters_are_counted(
+        self, backend: Backend, worker: int
+    ) -> None:
+        """Ledger 21."""
+        run = await begin(backend, *urls(3))
+        one, two, three = await take(backend, worker, run)
+        await settle(backend, leaving(one))
+        await settle(backend, leaving(two, has_undecodable=True), leaving(three, has_undecodable=True))
+        await backend.store.finish(run.id)
+        found = (await backend.insight.left_out(run.id)).undecodable
+        assert found is not None
+        assert (found.count, found.example) == (2, two.request.url)
+
     async def test_a_type_that_brings_nothing_is_unmatched(self, backend: Backend, worker: int) -> None:
         """Ledger 21."""
         run = await begin(backend, *urls(3))

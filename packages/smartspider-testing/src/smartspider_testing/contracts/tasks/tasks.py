@@ -80,6 +80,13 @@ class TaskStoreContract(BackendContract):
         assert await backend.tasks.find() == [task]
         assert len(await backend.audit.entries()) == 1
 
+    async def test_names_that_differ_only_in_case_are_the_same(self, backend: Backend) -> None:
+        """Task store 1."""
+        await backend.tasks.create(spec_of("Shop_A"), actor="ann")
+        with pytest.raises(Conflict, match="'Shop_A' already exists, and 'shop_a' differs only in upper and"):
+            await backend.tasks.create(spec_of("shop_a"), actor="ann")
+        assert (await backend.tasks.create(spec_of("shopXa"), actor="ann")).name == "shopXa"
+
     async def test_of_two_who_create_at_once_one_succeeds(self, backend: Backend) -> None:
         """Task store 1: also from two processes."""
         other = await backend.another()
