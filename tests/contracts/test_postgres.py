@@ -19,6 +19,7 @@ from smartspider_testing.contracts import (
     ScheduleStoreContract,
     TaskStoreContract,
     UserStoreContract,
+    VaultStoreContract,
 )
 
 
@@ -34,6 +35,10 @@ class TestPostgresTaskStore(TaskStoreContract):
 
 
 class TestPostgresUserStore(UserStoreContract):
+    pass
+
+
+class TestPostgresVaultStore(VaultStoreContract):
     pass
 
 

@@ -28,6 +28,7 @@ from smartspider_testing.contracts import (
     StoreContract,
     TaskStoreContract,
     UserStoreContract,
+    VaultStoreContract,
     WorkerRegistryContract,
 )
 
@@ -60,6 +61,10 @@ class TestSqliteResultStore(ResultStoreContract):
 
 
 class TestSqliteUserStore(UserStoreContract):
+    pass
+
+
+class TestSqliteVaultStore(VaultStoreContract):
     pass
 
 

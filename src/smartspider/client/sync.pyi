@@ -19,6 +19,7 @@ from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
 from smartspider.operations.files import FileCursor
 from smartspider.operations.hosts import Host, Scope
+from smartspider.operations.identities.vault import Name
 from smartspider.operations.logs import Around, Context, OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
 from smartspider.operations.results import RowCursor
@@ -41,6 +42,7 @@ from smartspider.views.arguments import (
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView, PageDetails, ProblemGroupView
 from smartspider.views.hosts import HostGateView
+from smartspider.views.identities.vault import RotatedView, SecretView, VaultView, VerifiedView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogHistogram, LogView
 from smartspider.views.nodes import ClockView, Drained, NodeTuned, NodeView, ScalingView
@@ -255,6 +257,15 @@ class _HostCalls:
     ) -> HostGateView: ...
     def resume_host(self, host: Host, *, scope: Scope = None) -> HostGateView: ...
     def slow_host(self, host: Host, *, delay_s: float, scope: Scope = None) -> HostGateView: ...
+
+class _VaultCalls:
+    def list_secrets(self, *, limit: Limit = 100, cursor: Cursor = None) -> Listed[SecretView]: ...
+    def get_secret(self, name: Name) -> SecretView: ...
+    def set_secret(self, name: Name, *, value: str, shared: bool | None = None) -> SecretView: ...
+    def delete_secret(self, name: Name) -> None: ...
+    def get_vault(self) -> VaultView: ...
+    def verify_vault(self) -> VerifiedView: ...
+    def rotate_vault(self) -> RotatedView: ...
 
 class _NotificationCalls:
     def list_notifications(
@@ -592,6 +603,7 @@ class SyncClient(
     _UserCalls,
     _NodeCalls,
     _HostCalls,
+    _VaultCalls,
     _NotificationCalls,
     _ScheduleCalls,
     _LogCalls,

@@ -16,6 +16,8 @@ Area = Literal[
     "logs",
     "schedules",
     "notifications",
+    "secrets",
+    "vault",
     "hosts",
     "nodes",
     "audit",
@@ -37,11 +39,14 @@ _READABLE: tuple[Area, ...] = (
     "logs",
     "schedules",
     "notifications",
+    "secrets",
     "hosts",
     "nodes",
     "metrics",
 )
-_WRITABLE: tuple[Area, ...] = ("tasks", "runs", "results", "schedules", "notifications", "hosts", "tokens")
+_WRITABLE: tuple[Area, ...] = (
+    *("tasks", "runs", "results", "schedules", "notifications", "secrets", "hosts", "tokens"),
+)
 _READ_GRANTS = frozenset(f"{area}:read" for area in (*_READABLE, "tokens"))
 
 GRANTS: dict[Role, frozenset[str]] = {

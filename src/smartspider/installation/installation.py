@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +18,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.tasks import SYSTEM
 from smartspider.dedup.url_filter import FilterStack, StoredUrls
 from smartspider.engine.permits import LastLook
-from smartspider.installation.keys import Keys, open_keys
+from smartspider.installation.keys import KeyRing, Keys, open_keys
 from smartspider.installation.settings import Settings
 from smartspider.installation.thread_offload import ThreadOffload
 from smartspider.interfaces.clock import Clock
@@ -35,6 +36,7 @@ from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.runs.store import RunStore
 
 if TYPE_CHECKING:
+    from smartspider.installation.vault import Vault
     from smartspider.store.access.users import UserStore
     from smartspider.store.audit import AuditLog
     from smartspider.store.diagnostics.store import Diagnostics
@@ -121,6 +123,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Set if the frontier is a separate server."""
     end_stopped_clients: Callable[[], Awaitable[int]] | None = None
     """End the sessions of processes that stopped while they sent statements; set if the store is a server."""
+    open_user_vault: Callable[[], AbstractContextManager[Vault | None]] | None = None
+    """Opens the vault of another data folder, for commands that a person runs in folders of their own."""
     other_crawls: LastLook | None = None
     """Crawls of this machine with other data folders; None if the gates are on a server."""
     offload: Offload = ThreadOffload()
@@ -254,11 +258,20 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return path
 
     @cached_property
+    def vault(self) -> Vault:
+        """Named secrets, encrypted with the master key."""
+        from smartspider.installation.vault import Vault
+        from smartspider.store.vault import VaultStore
+
+        has_own_key = not self.is_cluster and not self.settings.master_key
+        return Vault(VaultStore(self.database), self.path if has_own_key else None, self._open_keys)
+
+    @cached_property
     def secrets(self) -> SecretSource:
         """The secrets that tasks refer to."""
-        from smartspider.installation.secrets import SettingSecrets
+        from smartspider.installation.secrets import InstalledSecrets
 
-        return SettingSecrets(self.settings)
+        return InstalledSecrets(self.settings, self.vault, self.open_user_vault)
 
     def policy_for(self, plan: Plan) -> AddressPolicy:
         """Return the policy of a command that a person runs: it opens the addresses of the task's entries as
@@ -269,12 +282,16 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def keys(self) -> Keys:
         """The keys derived from the master key of the settings, or from the data folder's own."""
+        return self._open_keys().current
+
+    def _open_keys(self) -> KeyRing:
         if self.is_cluster and not self.settings.master_key:
             raise SettingInvalid(NO_KEY, hint=KEY_HINT)
-        return open_keys(self.path, self.settings.master_key)
+        return open_keys(self.path, self.settings.master_key, self.settings.master_key_old)
 
-    def check_keys(self) -> None:
-        """Raise `SettingInvalid` unless there is a usable master key."""
+    async def check_keys(self) -> None:
+        """Raise `SettingInvalid` unless there is a usable master key, which opens the vault."""
+        await self.vault.check()
         _ = self.keys
 
     async def count_serving(self) -> tuple[int, int]:

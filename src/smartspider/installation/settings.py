@@ -44,12 +44,16 @@ class Settings(msgspec.Struct, frozen=True):
     """Accepted verbatim as an admin bearer token."""
     master_key: str = ""
     """The secret all keys are derived from; without it a data folder makes its own."""
+    master_key_old: str = ""
+    """The master key before, while the vault is rotated."""
+    vault: str = ""
+    """The data folder with the secrets of commands that a person runs; without it, the one of the server."""
     rate_limit: RateLimit = RateLimit(500.0, 1000.0)
     """API requests per second and burst, for each token."""
     max_body_bytes: int = 2_000_000
+    """Maximum size of a request body of the API."""
     demo_shop: str = ""
     """The address of the demo shop that was started with the server."""
-    """Maximum size of a request body of the API."""
     schedule_interval: float = 60.0
     """Minimum seconds between two starts of a schedule."""
     quotas: Quotas = Quotas()
@@ -252,7 +256,8 @@ def _read_dotenv(path: Path) -> dict[str, str]:
 
 def build_redactor(settings: Settings) -> Redactor:
     """Build a redactor that knows the secrets of the installation."""
-    redactor = Redactor((settings.admin_token, settings.master_key, *settings.variables.values()))
+    keys = (settings.master_key, settings.master_key_old)
+    redactor = Redactor((settings.admin_token, *keys, *settings.variables.values()))
     if settings.mail is not None:
         redactor.pin(settings.mail.password)
     for url in (settings.proxy, settings.store_url, settings.frontier_url):

@@ -7,6 +7,7 @@ from smartspider.operations.audit import AuditOperations
 from smartspider.operations.explain import ExplainOperations
 from smartspider.operations.files import FileOperations
 from smartspider.operations.hosts import HostOperations
+from smartspider.operations.identities.vault import VaultOperations
 from smartspider.operations.live import LiveOperations
 from smartspider.operations.logs import LogOperations
 from smartspider.operations.nodes import NodeOperations
@@ -28,6 +29,7 @@ class AllOperations(
     UserOperations,
     NodeOperations,
     HostOperations,
+    VaultOperations,
     NotificationOperations,
     ScheduleOperations,
     LogOperations,

@@ -16,7 +16,7 @@ from smartspider.core.requests.request import Extras
 from smartspider.core.requests.secrets import SecretValues, has_references, references_in
 from smartspider.core.runs.plan import Plan
 from smartspider.installation.settings import VARIABLE
-from smartspider.interfaces.secret_source import SecretSource
+from smartspider.interfaces.secret_source import SecretSource, SecretUse
 
 MAX_ENTRIES = 20_000
 """Entries whose URLs are searched for secrets."""
@@ -27,25 +27,26 @@ MAX_VALUES = 50
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
-async def read_secrets(source: SecretSource, plan: Plan) -> SecretValues:
+async def read_secrets(source: SecretSource, plan: Plan, use: SecretUse) -> SecretValues:
     """Return the values of all secrets that a plan refers to. Raise `SettingInvalid` for the first that is
     missing, or that a header cannot carry.
     """
     names = plan.secrets
     if not names:
         return {}
-    values = await source.find(names)
+    values = await source.find(names, use)
     for name in sorted(names):
         if name not in values:
             raise SettingInvalid(
-                f"the task refers to ${{{name}}}, but {VARIABLE}{name} is not set",
-                hint="set it in the environment or in .env, name a file in"
-                f" {VARIABLE}{name}_FILE, or write $${{{name}}} for the literal text",
+                f"the task refers to ${{{name}}}, but there is no secret {name}"
+                f" and {VARIABLE}{name} is not set",
+                hint=f"store it by `smartspider secret set {name}`, set the variable in the environment or in"
+                f" .env, or write $${{{name}}} for the literal text",
             )
     for name in sorted(_names_in_headers(plan)):
         if _CONTROLS.search(values[name]):
             raise SettingInvalid(
-                f"{VARIABLE}{name} has a line break or control character, which no header can carry",
+                f"the secret {name} has a line break or control character, which no header can carry",
                 hint="check the value for a stray line break",
             )
     return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from smartspider.backends.sqlite.database import FILE, SqliteDatabase, connect
@@ -17,6 +18,7 @@ from smartspider.backends.sqlite.schema import prepare
 from smartspider.backends.sqlite.store import SqliteHealth, SqliteStore
 from smartspider.backends.sqlite.store_clock import SqliteStoreClock
 from smartspider.backends.sqlite.worker_locks import sqlite_workers
+from smartspider.core.errors import SettingInvalid
 from smartspider.core.extras import require_extra
 from smartspider.core.tasks import SYSTEM
 from smartspider.engine.runtime import SystemClock
@@ -24,7 +26,9 @@ from smartspider.installation.data_folder import HOME, DataFolder, folder_of
 from smartspider.installation.database_clock import DatabaseClock
 from smartspider.installation.gates_folder import gates_folder
 from smartspider.installation.installation import Installation
+from smartspider.installation.keys import FILE as KEY_FILE
 from smartspider.installation.settings import Settings, read_settings
+from smartspider.installation.vault import Vault
 from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.requests import SqlStoredUrls
 
@@ -51,6 +55,8 @@ async def open_installation(
     """Open the data folder at `path`, or the cluster of the settings with `path` for local files."""
     if not settings.is_cluster:
         with open_folder(path, actor, settings) as folder:
+            if role != "command":
+                await folder.vault.check()
             yield folder
         return
     require_extra("a cluster", "cluster")
@@ -58,7 +64,7 @@ async def open_installation(
 
     async with open_cluster(settings, path, actor=actor, connections=CONNECTIONS[role]) as cluster:
         if role in KEYED_ROLES:
-            cluster.check_keys()
+            await cluster.check_keys()
         yield cluster
 
 
@@ -71,6 +77,8 @@ def open_folder(
     """
     clock = SystemClock()
     prepare(path)
+    if not settings.master_key and not (path / KEY_FILE).exists():
+        _check_nothing_sealed(path)
     run_ids = SharedRunIds(path.parent) if path.absolute().parent.name == HOME.name else None
     database = SqliteDatabase(path, clock, run_ids, gates_folder(settings) if shares_gates else None)
     try:
@@ -91,11 +99,41 @@ def open_folder(
             replay=SqliteReplay(database),
             clock=DatabaseClock(database, clock),
             store_clock=SqliteStoreClock(database),
+            open_user_vault=partial(open_user_vault, path, settings),
             other_crawls=database.gates,
             actor=actor,
         )
     finally:
         database.close()
+
+
+@contextmanager
+def open_user_vault(path: Path, settings: Settings) -> Iterator[Vault | None]:
+    """Open the vault of a person's commands: that of the settings or of the server; None if it is not there,
+    or in the folder at `path`.
+    """
+    folder = vault_folder(settings)
+    if not (folder / FILE).exists() or folder.resolve() == path.resolve():
+        yield None
+        return
+    with open_folder(folder, settings=settings, shares_gates=False) as opened:
+        yield opened.vault
+
+
+def vault_folder(settings: Settings) -> Path:
+    """Return the data folder with the vault of a person's commands."""
+    return Path(settings.vault) if settings.vault else HOME / SERVER
+
+
+def _check_nothing_sealed(path: Path) -> None:
+    """Raise `SettingInvalid` for a folder that lost the key of its vault: no other one is created for it."""
+    with closing(connect(path / FILE)) as connection:
+        is_sealed = connection.execute("SELECT 1 FROM sealed LIMIT 1").fetchone() is not None
+    if is_sealed:
+        raise SettingInvalid(
+            f"{path / KEY_FILE} is missing, and the secrets in {path} are encrypted with it",
+            hint="restore it from a backup, or set SMARTSPIDER_MASTER_KEY if they were set with that",
+        )
 
 
 def gates_note(settings: Settings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.run import Run, secret_capability
+from smartspider.core.runs.run import VAULT, Run, secret_capability
 from smartspider.core.workers import activity
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
 from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
@@ -41,6 +41,7 @@ from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
 from smartspider.interfaces.fetcher import ChooseProxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
+from smartspider.interfaces.secret_source import NOBODY, SecretUse
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
@@ -96,6 +97,15 @@ class JobFactory(msgspec.Struct, frozen=True):
         async with open_transport(plan.fetch, context) as transport:
             yield Session(transport, cookies)
 
+    async def _secret_use(self, run: Run) -> SecretUse:
+        """Return whose secrets a run may use: those of the owner of its task."""
+        opened_by = f"run:{run.id}"
+        if self.is_local:
+            return SecretUse(opened_by=opened_by)
+        if not run.task_id:
+            return SecretUse(NOBODY, opened_by)
+        return SecretUse((await self.installation.tasks.get(run.task_id)).owner, opened_by)
+
     @asynccontextmanager
     async def open_job(
         self, run: Run, plan: Plan, policy: AddressPolicy, session: Session
@@ -107,7 +117,7 @@ class JobFactory(msgspec.Struct, frozen=True):
             compiled = compile_plan(plan, is_local=self.is_local)
         finally:
             activity.end()
-        secrets = await read_secrets(self.installation.secrets, plan)
+        secrets = await read_secrets(self.installation.secrets, plan, await self._secret_use(run))
         if self.redactor is not None:
             register_secrets(self.redactor, plan, secrets)
         transport = session.transport
@@ -187,7 +197,10 @@ def run_worker(
         factory.context,
         GivenRuns(factory.installation.store, [run.id]),
         RunsOfPlans(factory, lambda now: with_tuning(plan, now), policy),
-        _registration(factory.installation.settings, number, plan.concurrency),
+        # Its secrets were found before the run was created.
+        _registration(
+            factory.installation, number, plan.concurrency, has=map(secret_capability, plan.secrets)
+        ),
     )
 
 
@@ -215,7 +228,7 @@ def fleet_worker(
             has_keeper=installation.is_cluster,
         ),
         RunsOfPlans(factory, run_plan, policy),
-        _registration(installation.settings, number, slots, driver),
+        _registration(installation, number, slots, driver),
         slots=slots,
         options=options,
     )
@@ -230,8 +243,10 @@ def build_bus(*subscribers: Subscriber) -> LocalBus:
 
 
 def _registration(
-    settings: Settings, number: int, slots: int, driver: int | None = None
+    installation: Installation, number: int, slots: int, driver: int | None = None, *, has: Iterable[str] = ()
 ) -> WorkerRegistration:
+    settings = installation.settings
+    vault = [VAULT] if settings.master_key or not installation.is_cluster else []
     pid, node, cpus = os.getpid(), socket.gethostname(), os.cpu_count() or 0
     name = f"worker {number} (pid {pid})" if driver is None else elastic_worker_name(driver, number, pid)
     return WorkerRegistration(
@@ -242,5 +257,7 @@ def _registration(
         slots,
         cpus=cpus,
         is_elastic=driver is not None,
-        capabilities=frozenset((*available(TRANSPORT), *map(secret_capability, settings.variables))),
+        capabilities=frozenset(
+            (*available(TRANSPORT), *map(secret_capability, settings.variables), *vault, *has)
+        ),
     )

@@ -195,6 +195,13 @@ CALLS: dict[str, Call] = {
     "list_audit": lambda c, _: c.list_audit(action="task.created", limit=1),
     "verify_audit": lambda c, _: c.verify_audit(),
     "delete_task": lambda c, _: c.delete_task("shop", if_match=2),
+    "set_secret": lambda c, _: c.set_secret("TOKEN", value="v", shared=True),
+    "list_secrets": lambda c, _: c.list_secrets(),
+    "get_secret": lambda c, _: c.get_secret("TOKEN"),
+    "get_vault": lambda c, _: c.get_vault(),
+    "verify_vault": lambda c, _: c.verify_vault(),
+    "rotate_vault": lambda c, _: c.rotate_vault(),
+    "delete_secret": lambda c, _: c.delete_secret("TOKEN"),
     "start_demo": lambda c, _: c.start_demo("trouble"),
 }
 """In an order that makes sense."""

@@ -234,4 +234,4 @@ def test_a_message_of_a_stream_is_read_as_what_the_server_tells() -> None:
 def test_no_file_of_operations_is_forgotten() -> None:
     folder = Path(inspect.getfile(AllOperations)).parent
     within = {Path(inspect.getfile(kind)).name for kind in AllOperations.__mro__[:-1]}
-    assert {path.name for path in folder.glob("*.py")} == {*within, "__init__.py", "local.py", "services.py"}
+    assert {path.name for path in folder.rglob("*.py")} == {*within, "__init__.py", "local.py", "services.py"}

@@ -100,5 +100,11 @@ def test_the_code_reaches_exactly_the_named_fail_points() -> None:
     texts = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
     reached = {name for text in texts for name in re.findall(r'\breach\("([^"]+)"\)', text)}
     settling, keeping = (*failpoints.NAMES, *failpoints.CLUSTER), (*failpoints.KEEPER, *failpoints.LEADER)
-    writing = (*failpoints.TASKS, *failpoints.IDEMPOTENCY, *failpoints.MIGRATION, *failpoints.FILES)
+    writing = (
+        *failpoints.TASKS,
+        *failpoints.IDEMPOTENCY,
+        *failpoints.MIGRATION,
+        *failpoints.FILES,
+        *failpoints.VAULT,
+    )
     assert sorted(reached) == sorted((*settling, *writing, *keeping))

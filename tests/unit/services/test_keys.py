@@ -15,17 +15,17 @@ from smartspider.installation.keys import FILE, Keys, open_keys
 
 
 def test_a_key_is_made_once_and_is_for_its_owner_only(tmp_path: Path) -> None:
-    first = open_keys(tmp_path)
+    first = open_keys(tmp_path).current
     file = tmp_path / FILE
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(bytes.fromhex(file.read_text())) == 32
-    assert open_keys(tmp_path).derive("x") == first.derive("x")
+    assert open_keys(tmp_path).current.derive("x") == first.derive("x")
     assert [one.name for one in tmp_path.iterdir()] == [FILE]
 
 
 def test_of_many_who_make_it_at_once_all_get_the_same(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: open_keys(tmp_path).derive("x"), range(32)))
+        made = list(pool.map(lambda _: open_keys(tmp_path).current.derive("x"), range(32)))
     assert len(set(made)) == 1
     assert [one.name for one in tmp_path.iterdir()] == [FILE]
 
@@ -38,7 +38,7 @@ def test_a_key_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
 
 
 def test_the_setting_stands_before_the_file(tmp_path: Path) -> None:
-    keys = open_keys(tmp_path, "a long enough master key")
+    keys = open_keys(tmp_path, "a long enough master key").current
     assert not (tmp_path / FILE).exists()
     assert keys.derive("x") == Keys(b"a long enough master key").derive("x")
     with pytest.raises(SettingInvalid) as error:

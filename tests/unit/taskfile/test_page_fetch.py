@@ -8,6 +8,7 @@ import pytest
 
 from smartspider.core.errors import TaskInvalid
 from smartspider.core.runs.plan import Plan
+from smartspider.interfaces.secret_source import OWN_COMMAND, SecretUse
 from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_spec, parse_task
@@ -75,7 +76,7 @@ class Source:
     def __init__(self, **values: str) -> None:
         self._values = values
 
-    async def find(self, names: Any) -> dict[str, str]:
+    async def find(self, names: Any, _: SecretUse) -> dict[str, str]:
         return {name: self._values[name] for name in names if name in self._values}
 
 
@@ -83,7 +84,7 @@ async def test_secrets_in_its_headers_are_found_before_anything_is_sent() -> Non
     plan = plan_of({"headers": {"X-Key": "${KEY}"}})
     assert plan.secrets == {"KEY"}
     assert plan.sends_own_parts
-    assert await read_secrets(Source(KEY="v"), plan) == {"KEY": "v"}
+    assert await read_secrets(Source(KEY="v"), plan, OWN_COMMAND) == {"KEY": "v"}
     with pytest.raises(TaskInvalid) as caught:
         plan_of({"headers": {"X-Key": "${not a name}"}})
     assert caught.value.problems[0].path == "pages.detail.fetch.headers.X-Key"

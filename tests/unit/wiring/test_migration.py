@@ -99,6 +99,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await opened.logs.add([LogLine(1.0, 30, "page.failed", "the très page fell over")])
 
     asyncio.run(make())
+    (folder / "master.key").write_text("0" * 64)
     fill(folder)
     return folder
 

@@ -85,6 +85,9 @@ TABLES = (
     ExportedTable("ticket", ("hash",)),
     ExportedTable("answer", ("actor", "key"), at_once=500),
     ExportedTable("metric", ("name", "labels")),
+    ExportedTable("vault"),
+    ExportedTable("secret"),
+    ExportedTable("sealed", ("kind", "id")),
     ExportedTable("notification_target"),
     ExportedTable("notification", shifted=("due_at",)),
     ExportedTable("firing", ("schedule_id", "fire_at")),
@@ -108,6 +111,7 @@ COUNTED = (
     "user",
     "token",
     "schedule",
+    "secret",
     "notification_target",
     "notification",
 )

@@ -165,6 +165,9 @@ def run_of(row_id: int) -> int:
 SECRET = "secret:"  # noqa: S105 - a prefix
 """Prefix of the capability to fill in a secret."""
 
+VAULT = "vault"
+"""The capability to open the secrets of the vault: a worker with the master key has it."""
+
 
 def secret_capability(name: str) -> str:
     """Return the capability of a worker that has a secret."""

@@ -9,7 +9,7 @@ import msgspec
 from smartspider.core.datetimes import format_time
 from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
-from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, Run
+from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, VAULT, Run
 from smartspider.core.workers.worker import WorkerRecord, describe_silent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import VARIABLE
@@ -181,7 +181,14 @@ def _no_capability(missing: Sequence[str]) -> Cause:
     if secrets:
         names = " and ".join(f"{VARIABLE}{name}" for name in secrets)
         what = f"no live worker has {names}, which the run needs for ${{{secrets[0]}}}"
-        return Cause("no_capable_worker", what, "set it in the environment of a worker and restart that one")
+        advice = (
+            "set it in the environment of a worker and restart that one, or `smartspider secret set"
+            f" {secrets[0]}` and start the run again"
+        )
+        return Cause("no_capable_worker", what, advice)
+    if VAULT in missing:
+        what = "no live worker has the master key that the secrets of the run are encrypted with"
+        return Cause("no_key", what, "set SMARTSPIDER_MASTER_KEY for a worker and restart that one")
     what = f"no live worker has the {' and '.join(missing)} transport that the run needs"
     return Cause("no_capable_worker", what, "install the transport on a machine and start a worker there")
 

@@ -7,12 +7,9 @@ from smartspider.core.errors import Conflict, NotAllowed
 from smartspider.core.requests.politeness import shared_delay_s
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
-from smartspider.core.runs.run import (
-    encode_capabilities,
-    first_id,
-)
+from smartspider.core.runs.run import SECRET, VAULT, encode_capabilities, first_id
 from smartspider.core.tasks import TaskSpec, TaskVersion
-from smartspider.store import audit, events, statements, tasks
+from smartspider.store import audit, events, statements, tasks, vault
 from smartspider.store.database import Connection, row, rows
 from smartspider.store.frontier_updates import QueueEntry
 from smartspider.store.hosts import gates
@@ -59,7 +56,7 @@ def create_run(
                 encode_policies(plan),
                 encode_knobs(plan),
                 started_by or actor,
-                encode_capabilities(plan.needs),
+                encode_capabilities(_needs(connection, plan)),
             ),
         ),
     )
@@ -102,6 +99,14 @@ def _add_entries(
         ]
         connection.executemany(children.SQL.add_url, records)
     return entries
+
+
+def _needs(connection: Connection, plan: Plan) -> set[str]:
+    """Return the capabilities that workers need: for secrets of the vault, its key is enough."""
+    return {
+        VAULT if need.startswith(SECRET) and vault.knows(connection, need.removeprefix(SECRET)) else need
+        for need in plan.needs
+    }
 
 
 def _refuse_second(connection: Connection, name: str, task_id: int) -> None:

@@ -21,6 +21,7 @@ from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.runs.plan import Plan
 from smartspider.engine.permits import GatePermit
 from smartspider.installation.settings import read_settings
+from smartspider.interfaces.secret_source import OWN_COMMAND
 from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import apply_overrides, parse_task
@@ -76,7 +77,7 @@ async def command_fetcher(
             folder.clock,
             lambda host: GatePermit(gate, folder.clock, host, None, others=folder.other_crawls),
             folder.store if obey_robots and plan.politeness.obey_robots else None,
-            await read_secrets(folder.secrets, plan),
+            await read_secrets(folder.secrets, plan, OWN_COMMAND),
             trust=OriginTrust(entries, named=plan.fetch.send_secrets_to),
             report=report,
         )

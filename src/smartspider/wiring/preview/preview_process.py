@@ -22,6 +22,7 @@ from smartspider.engine.permits import GatePermit
 from smartspider.engine.runtime import die_with_parent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
+from smartspider.interfaces.secret_source import NOBODY, SecretUse
 from smartspider.services.preview.preview import Preview
 from smartspider.services.preview.rules import RuleResult, apply_rules
 from smartspider.services.preview.suggesting import find_candidates, suggestions_view
@@ -134,7 +135,7 @@ async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None, others=others),
         installation.store,
-        await read_secrets(installation.secrets, plan),
+        await read_secrets(installation.secrets, plan, SecretUse(NOBODY)),
     )
 
 

@@ -6,13 +6,16 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from smartspider.core import errors
+from smartspider.core.requests.secrets import references_in
 from smartspider.installation.settings import PREFIX, VARIABLE, Settings
+from smartspider.interfaces.secret_source import SecretUse
 from smartspider.services.fair_limit import FairLimit, SlotLimits
 from smartspider.services.preview.preview import Preview
 
@@ -65,9 +68,12 @@ class Previews:
     async def _run(self, holder: str, **what: Any) -> PreviewAnswer:
         from smartspider.wiring.preview.preview_process import PreviewRequest
 
+        names = set(references_in(what["task"]))
+        use = SecretUse(holder, f"preview of {holder}")
+        secrets = await self._installation.secrets.find(names, use) if names else {}
         request = PreviewRequest(
             folder=str(self._installation.path),
-            environment=_environment(self._installation.settings),
+            environment=_environment(self._installation.settings, secrets),
             time_limit_s=self._limits.time_limit_s,
             **what,
         )
@@ -121,13 +127,13 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes, max_
     return bytes(output)
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def _environment(settings: Settings, secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that a preview needs: no secret but the address of a cluster and the secrets that
-    tasks may use.
+    its task may use.
     """
     names = ["allow_private", "contact", "proxy", "gates_folder"]
     names += ["store_url", "frontier_url"] if settings.is_cluster else []
-    variables = {f"{VARIABLE}{name}": value for name, value in settings.variables.items()}
+    variables = {f"{VARIABLE}{name}": value for name, value in secrets.items()}
     return {f"{PREFIX}{name.upper()}": getattr(settings, name) for name in names} | variables
 
 

@@ -20,6 +20,7 @@ from smartspider.store.quotas import QuotaStore
 from smartspider.store.results.store import ResultStore
 from smartspider.store.schedules import ScheduleStore
 from smartspider.store.tasks import TaskStore
+from smartspider.store.vault import VaultStore
 from smartspider_testing.contracts.backend import Backend
 
 
@@ -37,6 +38,7 @@ class SqlBackend(Backend):
         self.notices = NotificationStore(database)
         self.position = partial(StoredPosition, database)
         self.quotas = QuotaStore(database)
+        self.vault = VaultStore(database)
         self.results = ResultStore(database)
         self.scaling = ScalingStore(database)
         self.schedules = ScheduleStore(database)

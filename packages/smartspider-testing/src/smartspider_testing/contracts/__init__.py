@@ -26,6 +26,7 @@ pytest.register_assert_rewrite(
 from smartspider_testing.contracts.access.audit import AuditLogContract
 from smartspider_testing.contracts.access.idempotency import IdempotencyStoreContract
 from smartspider_testing.contracts.access.users import UserStoreContract
+from smartspider_testing.contracts.access.vault import VaultStoreContract
 from smartspider_testing.contracts.backend import Backend
 from smartspider_testing.contracts.frontier.frontier import FrontierContract
 from smartspider_testing.contracts.ledger.ledger import LedgerContract
@@ -68,5 +69,6 @@ __all__ = [
     "TaskStoreContract",
     "UrlFilterContract",
     "UserStoreContract",
+    "VaultStoreContract",
     "WorkerRegistryContract",
 ]

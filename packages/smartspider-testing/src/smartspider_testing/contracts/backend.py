@@ -28,6 +28,7 @@ from smartspider.store.results.store import ResultStore
 from smartspider.store.runs.store import RunStore
 from smartspider.store.schedules import ScheduleStore
 from smartspider.store.tasks import TaskStore
+from smartspider.store.vault import VaultStore
 from smartspider_testing.clock import ManualClock
 
 
@@ -55,6 +56,7 @@ class Backend(ABC):
     users: UserStore
     quotas: QuotaStore
     answers: IdempotencyStore
+    vault: VaultStore
     schedules: ScheduleStore
     scaling: ScalingStore
     demand: Demand

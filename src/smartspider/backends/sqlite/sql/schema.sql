@@ -515,6 +515,31 @@ CREATE TABLE leader (                                   -- one row: the leading 
 );
 INSERT INTO leader VALUES ('', 0, 0);
 
+CREATE TABLE vault (id TEXT NOT NULL);                  -- at most one row: what sealed values are bound to
+
+CREATE TABLE secret (                                   -- named secrets; their values are in `sealed`
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    owner      TEXT NOT NULL,
+    is_shared  INTEGER NOT NULL,                        -- 1: for the tasks of all users
+    version    INTEGER NOT NULL,
+    created_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    used_at    REAL
+);
+CREATE UNIQUE INDEX secret_name ON secret (name);
+
+CREATE TABLE sealed (                                   -- encrypted values, by the record they belong to
+    kind     TEXT NOT NULL,
+    id       INTEGER NOT NULL,
+    version  INTEGER NOT NULL,
+    key_id   TEXT NOT NULL,                             -- the master key that wraps the data key
+    data_key BLOB NOT NULL,
+    value    BLOB NOT NULL,
+    PRIMARY KEY (kind, id)
+) WITHOUT ROWID;
+CREATE INDEX sealed_key ON sealed (key_id, kind, id);
+
 CREATE TABLE notification_target (                      -- targets of notifications
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     kind       TEXT NOT NULL,                           -- webhook, email

@@ -1,0 +1,164 @@
+"""The vault of an installation: secrets are encrypted here and stored sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import msgspec
+
+from smartspider.core.errors import SettingInvalid, StoreUnavailable
+from smartspider.core.vault import SealedKind, SealedValue, SecretRecord
+from smartspider.installation.envelope import NotOpened, rewrap, seal, unseal
+from smartspider.installation.keys import FILE, KeyRing, begin_rotation, end_rotation
+from smartspider.store.vault import SealContext, VaultStore
+
+MANY = 20
+"""Damaged values that are named."""
+
+
+class VaultStatus(msgspec.Struct, frozen=True):
+    """The sealed values by master key; `key_id` is the current one."""
+
+    key_id: str
+    current: int
+    old: int
+    """Values that the old master key opens: `vault rotate` rewraps them."""
+    lost: int
+    """Values that no known master key opens."""
+
+
+class DamagedValue(msgspec.Struct, frozen=True):
+    """A sealed value that does not open."""
+
+    kind: SealedKind
+    id: int
+
+
+class Vault:
+    """Seals and opens values with the master keys.
+
+    `folder` is the data folder that has its own master key; None if the settings give it.
+    """
+
+    def __init__(self, store: VaultStore, folder: Path | None, open_ring: Callable[[], KeyRing]) -> None:
+        self.store = store
+        self._folder = folder
+        self._open_ring = open_ring
+        self._ring: KeyRing | None = None
+
+    async def check(self) -> None:
+        """Raise `SettingInvalid` if there are sealed values that the master keys do not open."""
+        await self._read_ring()
+
+    async def set_secret(
+        self,
+        name: str,
+        value: str,
+        *,
+        actor: str,
+        is_shared: bool | None = None,
+        check_owner: Callable[[str], None] = lambda _: None,
+    ) -> SecretRecord:
+        """Add a named secret, or replace its value; see `VaultStore.set_secret`."""
+        keys = (await self._read_ring(is_fresh=True)).current
+        return await self.store.set_secret(
+            name,
+            lambda context: seal(keys, _bytes(context), value.encode("utf-8", "surrogatepass")),
+            actor=actor,
+            is_shared=is_shared,
+            check_owner=check_owner,
+        )
+
+    async def open_secrets(
+        self, names: Collection[str], *, owner: str | None, opened_by: str
+    ) -> dict[str, str]:
+        """Return the values of the names that have one; see `VaultStore.open_secrets`."""
+        if not names or not await self.store.has_any(names):
+            return {}
+        ring = await self._read_ring()
+        found = await self.store.open_secrets(names, owner=owner, opened_by=opened_by)
+        try:
+            return {
+                one.record.name: unseal(ring, _bytes(one.context), one.sealed).decode(
+                    "utf-8", "surrogatepass"
+                )
+                for one in found
+            }
+        except NotOpened:
+            raise StoreUnavailable(
+                "a secret of the vault does not open: it was altered, or moved from another record",
+                hint="`smartspider vault verify` names it; set it again",
+            ) from None
+
+    async def status(self) -> VaultStatus:
+        """Count the sealed values by master key."""
+        ring, counts = await self._read_ring(is_checked=False), await self.store.count_by_key()
+        current = counts.pop(ring.current.key_id, 0)
+        old = counts.pop(ring.old.key_id, 0) if ring.old is not None else 0
+        return VaultStatus(ring.current.key_id, current, old, sum(counts.values()))
+
+    async def verify(self) -> tuple[int, list[DamagedValue]]:
+        """Open every value. Return how many there are, and the first of those that do not open."""
+        ring, after, checked = await self._read_ring(), ("", 0), 0
+        damaged: list[DamagedValue] = []
+        while found := await self.store.read_sealed(after):
+            for context, record in found:
+                try:
+                    unseal(ring, _bytes(context), record.sealed)
+                except NotOpened:
+                    damaged.append(DamagedValue(record.kind, record.id))
+            checked += len(found)
+            after = (found[-1][1].kind, found[-1][1].id)
+        return checked, damaged[:MANY]
+
+    async def rotate(self, *, actor: str) -> int:
+        """Rewrap all values with the current master key, and return how many.
+
+        A data folder gets a new key first, and its old one is deleted at the end. Interrupted, it goes on
+        where it was.
+        """
+        ring = await self._read_ring(is_fresh=True)
+        if self._folder is not None:
+            begin_rotation(self._folder)
+            ring = await self._read_ring(is_fresh=True)
+        rewrapped = 0
+        while count := await self.store.rewrap(
+            ring.current.key_id, lambda context, value: _rewrapped(ring, context, value), actor=actor
+        ):
+            rewrapped += count
+        if self._folder is not None:
+            end_rotation(self._folder)
+        return rewrapped
+
+    async def _read_ring(self, *, is_fresh: bool = False, is_checked: bool = True) -> KeyRing:
+        """Return the master keys, read again if a value needs another one: it may have been rotated."""
+        needed = set(await self.store.count_by_key())
+        if self._ring is None or is_fresh or not _opens(self._ring, needed):
+            self._ring = self._open_ring()
+        if is_checked and not _opens(self._ring, needed):
+            setting = "SMARTSPIDER_MASTER_KEY" if self._folder is None else str(self._folder / FILE)
+            raise SettingInvalid(
+                f"{setting} is not the key that the vault is sealed with",
+                hint="restore that key; to replace it, also set SMARTSPIDER_MASTER_KEY_OLD to it, and run"
+                " `smartspider vault rotate`",
+            )
+        return self._ring
+
+
+def _opens(ring: KeyRing, needed: set[str]) -> bool:
+    return all(ring.find(key_id) is not None for key_id in needed)
+
+
+def _rewrapped(ring: KeyRing, context: SealContext, value: SealedValue) -> SealedValue:
+    try:
+        return rewrap(ring, _bytes(context), value)
+    except NotOpened:
+        raise StoreUnavailable(
+            f"{context.kind} {context.id} of the vault does not open, so it cannot be rewrapped",
+            hint="set it again or delete it, and rotate again: the rest goes on where it was",
+        ) from None
+
+
+def _bytes(context: SealContext) -> bytes:
+    return f"{context.installation}/{context.kind}/{context.id}/{context.version}".encode()

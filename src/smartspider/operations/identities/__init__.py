@@ -1,0 +1,1 @@
+"""Operations on identities and on the secrets they are made of."""

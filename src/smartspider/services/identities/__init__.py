@@ -1,0 +1,1 @@
+"""The use cases of identities and of the secrets they are made of."""

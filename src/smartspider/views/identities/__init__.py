@@ -1,0 +1,1 @@
+"""Views of identities and of the secrets they are made of."""
