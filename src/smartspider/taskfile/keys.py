@@ -18,7 +18,7 @@ from smartspider.taskfile.model.task import Task
 _PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
 _COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, with the value in SMARTSPIDER_VAR_COOKIE'
 WORKS_TODAY = {"proxy_pool": _PROXY, "use_cookie": _COOKIE, "cookie_id": _COOKIE}
-"""What works today in place of keys that are not supported yet."""
+"""Hints for keys that are not supported yet, which name what works today."""
 OF_OTHERS = {
     **dict.fromkeys(("proxy", "proxies", "proxy_url", "http_proxy", "https_proxy"), _PROXY),
     **dict.fromkeys(("cookie", "cookies"), _COOKIE),
