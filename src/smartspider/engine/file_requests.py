@@ -7,7 +7,16 @@ from typing import Protocol
 import msgspec
 
 from smartspider.core.pages.extraction import Extraction, Link
-from smartspider.core.pages.files import FILE_PAGE, REFERENCE, FilePlan, StoredFile, references_of
+from smartspider.core.pages.files import (
+    FILE_PAGE,
+    REFERENCE,
+    FilePlan,
+    StoredFile,
+    as_literal,
+    is_forged,
+    references_of,
+    with_files,
+)
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request, request_identity
 from smartspider.core.requests.urls import CanonicalRules, canonical_url
@@ -24,7 +33,7 @@ class FileStore(Protocol):
 
 def request_files(extraction: Extraction, request: Request, rules: CanonicalRules) -> Extraction:
     """Return the extraction with a link for each file that its items refer to. From then on, the references
-    name the request.
+    name the request, and objects of the page that look like references are marked as such.
     """
     links = []
     for reference in references_of(extraction.items):
@@ -32,4 +41,5 @@ def request_files(extraction: Extraction, request: Request, rules: CanonicalRule
         if page.startswith(FILE_PAGE):  # else an item has it twice
             links.append(Link(url, page, request.priority, depth=request.depth))
             reference[REFERENCE] = request_identity(canonical_url(url, rules), page=page).hex()
-    return msgspec.structs.replace(extraction, links=[*extraction.links, *links]) if links else extraction
+    items = [with_files(item, as_literal, is_forged) for item in extraction.items]
+    return msgspec.structs.replace(extraction, items=items, links=[*extraction.links, *links])

@@ -37,12 +37,12 @@ SYNONYMS = {
 GENERIC_WORDS = frozenset(
     (
         "a and area b big block body bottom box btn button by card cards cell col cols comment common "
-        "component contact container content css data div e elem element em entry even event f field figure "
-        "first footer for g go grid group has head header hide holder i ico icon icons in info inner is "
-        "item items job js k label large last lazy lazyload left link links list loaded main media "
-        "meta more new news no odd of on open outer p part post pricing product r read "
-        "responsive result results right row rows s sc section show small span svg text "
-        "the tile to top topic txt u v val value view what when with wrap wrapper x xi xs"
+        "component contact container content css data div docutils e elem element em entry even event f "
+        "field figure first footer for g go grid group has head header hide holder i ico icon icons in info "
+        "inner is item items job js k label large last lazy lazyload left link links list literal loaded "
+        "main media meta more new news no notranslate odd of on open outer p part post pre pricing product "
+        "r read responsive result results right row rows s sc section show sig small span svg text the tile "
+        "to top topic txt u v val value view what when with wrap wrapper x xi xs"
     ).split()
 )
 """Words in class names that do not describe a value."""

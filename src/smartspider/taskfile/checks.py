@@ -225,9 +225,11 @@ def _items_without_fields(task: Task) -> Iterator[Problem]:
 
 def _repeated_urls(task: Task) -> Iterator[Problem]:
     for index, entry in enumerate(task.entry_urls):
-        if isinstance(entry, EntryList) and (count := len(entry.urls) - len(set(entry.urls))):
-            row = ", with the values of its first row" if entry.values else ""
-            reason = f"{count:,} of {len(entry.urls):,} URLs repeat an earlier one; each is fetched once{row}"
+        if not isinstance(entry, EntryList):
+            continue
+        rows = set(zip(entry.urls, *entry.values.values(), strict=True))  # other values make other requests
+        if count := len(entry.urls) - len(rows):
+            reason = f"{count:,} of {len(entry.urls):,} URLs repeat an earlier one; each is fetched once"
             yield Problem(f"entry_urls[{index}]", reason)
 
 

@@ -21,6 +21,8 @@ from smartspider.taskfile.problems import format_value, task_invalid
 from smartspider.taskfile.url_list import UrlList, UrlListInvalid, read_url_list
 
 STDIN = "-"
+LINE = "line"
+"""The name of the line number in `meta`, unless a column or a variable has it."""
 _STDIN_NAME = "standard input"
 _FILE_KEYS = frozenset({"file", "column"})
 MAX_BYTES = 256_000_000
@@ -191,12 +193,15 @@ def _as_list(
     there.
     """
     variables = document.get("variables")
-    known = [*found.columns, *(variables if isinstance(variables, dict) else ())]
-    for name in placeholders_in(written.get("meta")) if found.columns else ():
+    known = [*found.columns, *(variables if isinstance(variables, dict) else ()), LINE]
+    wanted = [*placeholders_in(written.get("meta"))]
+    for name in wanted if found.columns else ():
         if name not in known:
             near = nearest(name, known)
             hint = did_you_mean(near) if near else f"columns: {', '.join(found.columns)}"
             raise task_invalid([Problem(f"{path}.meta", f"the file has no column {name!r}", hint)])
-    values = {"values": found.values} if found.values else {}
+    numbers = {LINE: found.lines} if LINE in wanted and LINE not in known[:-1] else {}
+    columns = {**found.values, **numbers}
+    values = {"values": columns} if columns else {}
     options = {key: value for key, value in written.items() if key not in _FILE_KEYS}
     return {"urls": found.urls, **values, **options}

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from smartspider.core.pages.extraction import Extraction
-from smartspider.core.pages.files import REFERENCE, FilePlan, new_reference
+from smartspider.core.pages.files import (
+    REFERENCE,
+    FilePlan,
+    is_marked,
+    new_reference,
+    pending_value,
+    with_files,
+)
 from smartspider.core.requests.request import make_request
 from smartspider.core.requests.urls import CanonicalRules
 from smartspider.engine.file_requests import request_files
@@ -34,4 +41,12 @@ def test_an_object_of_a_page_is_no_reference(url: Any) -> None:
     forged = json.loads(json.dumps({REFERENCE: PLAN.page, "url": url, "form": "path"}))
     found = files_of({"f": forged})
     assert found.links == []
-    assert found.items == [{"f": {REFERENCE: PLAN.page, "url": url, "form": "path"}}]
+    (item,) = found.items
+    assert item["f"] != forged
+    assert with_files(item, pending_value, is_marked) == {"f": forged}
+
+
+def test_an_object_of_a_page_that_looks_like_a_marked_one_is_kept_as_well() -> None:
+    forged = json.loads(json.dumps({"a": [{REFERENCE: "literal", "url": None, "form": {"b": 1}}]}))
+    (item,) = files_of({"f": forged}).items
+    assert with_files(item, pending_value, is_marked) == {"f": forged}

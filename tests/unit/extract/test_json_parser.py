@@ -43,6 +43,13 @@ def test_wrapped_and_odd_bodies_are_read(body: str, expected: Any) -> None:
     assert read_json(body.encode()) == expected
 
 
+def test_integers_are_exact_up_to_a_length_and_refused_in_plain_words_beyond() -> None:
+    for number in (2**63, 2**64, -(2**63) - 1, 10**4000):
+        assert read_json(b'{"n": %d}' % number) == {"n": number}
+    with pytest.raises(InvalidJson, match="an integer in it has more than 4,000 digits"):
+        read_json(b'{"n": %s}' % (b"9" * 6000))
+
+
 @pytest.mark.parametrize(
     "body", ["", "x", "{", "cb({)", "cb({}) x", "cb({}", "[1] 2", "NaN", "[Infinity]", "1e999", "{'a': 1}"]
 )

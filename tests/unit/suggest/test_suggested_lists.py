@@ -57,6 +57,18 @@ def test_definitions_of_several_lists_are_one_list(best: Best, rows: Rows, page_
     assert items[5] == {"term": "b1", "definition": "Means b1."}
 
 
+@pytest.mark.parametrize(
+    ("term", "name"),
+    [
+        ("<code class='docutils literal notranslate'><span class=pre>--opt{}</span></code>", "term"),
+        ("<span class='sig-name descname'><span class=pre>--opt{}</span></span>", "name"),
+    ],
+)
+def test_terms_in_the_markup_of_documentation_are_not_named_by_it(best: Best, term: str, name: str) -> None:
+    entries = "".join(f"<dt>{term.format(i)}</dt><dd><p>Does thing {i}.</p></dd>" for i in range(8))
+    assert best(f"<h1>Options</h1><dl>{entries}</dl>").fields[0].name == name
+
+
 def test_the_items_of_a_grid_come_before_its_rows(best: Best) -> None:
     body = "".join(
         "<div class='line'>" + card(i) + card(i + 1) + card(i + 2) + "</div>" for i in range(0, 12, 3)

@@ -77,6 +77,15 @@ def test_columns_are_carried_where_meta_names_them(tmp_path: Path) -> None:
     assert "link" not in json.dumps(task.as_written())
 
 
+def test_the_number_of_a_line_is_a_value_for_meta(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("# x\nhttp://a/2\nhttp://a/1\nhttp://a/2\n")
+    (tmp_path / "urls.csv").write_text("url,line\nhttp://a/3,L3\n")
+    meta = {"meta": {"n": "{line}"}}
+    found = requests(tmp_path, {"file": "urls.txt", **meta}, {"file": "urls.csv", "column": "url", **meta})
+    made = [(request.url[-1], request.extras.meta["n"]) for request in found]
+    assert made == [("2", 2), ("1", 3), ("2", 4), ("3", "L3")]
+
+
 def test_braces_in_urls_of_a_file_are_literal(tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("http://a/?filter={year}\n")
     (found,) = requests(tmp_path, {"file": "urls.txt"}, variables={"year": 2026})

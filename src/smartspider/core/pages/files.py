@@ -18,6 +18,9 @@ REFERENCE = FILE
 """The key of a reference; the first one, so that stored rows with references are found by their text."""
 REFERENCE_TEXT = f'{{"{REFERENCE}":"'
 
+_LITERAL = "literal"
+"""In place of a fingerprint: what follows is an object of the page."""
+
 FileForm = Literal["object", "path"]
 """The value in a row: the path, URL, digest, size and media type, or the path alone."""
 
@@ -79,6 +82,26 @@ def is_stored(value: dict[str, Any]) -> bool:
     return isinstance(value.get(REFERENCE), str) and value.keys() == {REFERENCE, "url", "form"}
 
 
+def is_forged(value: dict[str, Any]) -> bool:
+    """Return whether an object of a page has the form of a stored reference."""
+    return is_stored(value) and not is_new(value)
+
+
+def as_literal(forged: dict[str, Any]) -> dict[str, Any]:
+    """Return an object of a page in a form that is stored without being taken for a reference."""
+    return {REFERENCE: _LITERAL, "url": None, "form": forged}
+
+
+def is_marked(value: dict[str, Any]) -> bool:
+    """Return whether an object of an item that is to be stored is a reference, or marked as none."""
+    return is_new(value) or (is_stored(value) and value[REFERENCE] == _LITERAL)
+
+
+def literal_value(reference: dict[str, Any]) -> Any:
+    """Return the object that `as_literal` stored; None for a reference."""
+    return reference["form"] if reference[REFERENCE] == _LITERAL else None
+
+
 def references_of(value: Any, is_reference: IsReference = is_new) -> Iterator[dict[str, Any]]:
     """Yield all references in an item or a part of one."""
     if isinstance(value, dict):
@@ -115,7 +138,11 @@ def file_value(reference: dict[str, Any], file: StoredFile) -> Any:
 
 
 def pending_value(reference: dict[str, Any]) -> Any:
-    """Return the value of a field whose file is not downloaded yet."""
+    """Return the value of a field whose file is not downloaded yet, or the object of the page that only looks
+    like a reference.
+    """
+    if (literal := literal_value(reference)) is not None:
+        return literal
     if reference["form"] == "path":
         return None
     return {"path": None, "url": reference["url"], **_rest(None, None, None)}

@@ -14,6 +14,7 @@ from smartspider.core.pages.files import (
     StoredFile,
     file_value,
     is_stored,
+    literal_value,
     pending_value,
     references_of,
     with_files,
@@ -64,7 +65,7 @@ def file_totals(connection: Connection, run_id: int) -> FileTotals:
 
 def fill_files(connection: Connection, run_id: int, encoded: Sequence[str]) -> list[str]:
     """Return rows as JSON with their references replaced. A file that was not downloaded is null, one that is
-    still to be downloaded has no path. What only looks like a reference stays as it is.
+    still to be downloaded has no path. What only looks like a reference is what the page had.
     """
     if not any(REFERENCE_TEXT in data for data in encoded):
         return list(encoded)
@@ -74,6 +75,8 @@ def fill_files(connection: Connection, run_id: int, encoded: Sequence[str]) -> l
     states = dict(_pairs(connection, run_id, wanted - files.keys()))
 
     def value_of(reference: dict[str, Any]) -> Any:
+        if (literal := literal_value(reference)) is not None:
+            return literal
         fingerprint = _fingerprint(reference)
         if fingerprint in files:
             return file_value(reference, files[fingerprint])

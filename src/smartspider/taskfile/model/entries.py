@@ -87,7 +87,7 @@ class EntryList(EntryOptions):
 
 class EntryFile(EntryOptions):
     """A local file with the URLs of many requests. In the options, `{name}` is replaced by the value of the
-    CSV column `name` in the URL's row, or by a value of `variables`.
+    CSV column `name` in the URL's row, or by a value of `variables`; in `meta`, `{line}` by the line number.
     """
 
     file: Text = Field(

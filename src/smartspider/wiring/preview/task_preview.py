@@ -14,7 +14,7 @@ import msgspec
 
 from smartspider.core.frontier.verdict import Close, UrlState
 from smartspider.core.pages.extraction import Extraction, Link
-from smartspider.core.pages.files import pending_value, references_of, with_files
+from smartspider.core.pages.files import is_marked, pending_value, references_of, with_files
 from smartspider.core.pages.page import Page
 from smartspider.core.pages.rules import OWN_PAGE
 from smartspider.core.redaction.redactor import without_userinfo
@@ -211,7 +211,7 @@ class RecordingReader:
             status=page.status,
             page=request.page,
             engine=self._extractor.engine_of(request.page),
-            items=[with_files(item, pending_value) for item in close.items],
+            items=[with_files(item, pending_value, is_marked) for item in close.items],
             files=[reference["url"] for reference in references_of(close.items)],
             rejected=rejected_views(close.rejected),
             next_pages=next_pages,

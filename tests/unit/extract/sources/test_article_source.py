@@ -10,6 +10,7 @@ import pytest
 
 from smartspider.core.errors import NotBuilt, NotReadable
 from smartspider.extract.sources import read_source, require_source
+from smartspider.extract.sources.content.code_blocks import plain_code_blocks
 
 Read = Callable[..., Any]
 
@@ -56,6 +57,36 @@ def test_an_article_is_found_and_described(said: Read) -> None:
     assert "(https://shop.example/rain)" in markdown
     assert "Home" not in text + markdown
     assert "rights" not in text + markdown
+
+
+LINES = "<td class=%s><pre>1\n2</pre></td><td><div><pre>a = 1\nb = 2</pre></div></td>"
+BLOCKS = [
+    "<pre>a = 1\nb = 2</pre>",
+    "<pre>a = 1<br>b = 2</pre>",
+    "<pre class=shiki><code><span class=line>a = 1</span>\n<span class=line>b = 2</span></code></pre>",
+    "<pre><code><div class=token-line>a = 1</div><div class=token-line>b = 2</div></code></pre>",
+    "<div class=code-toolbar><pre>a = 1\nb = 2</pre><div class=toolbar><button>Copy</button></div></div>",
+    f"<table class=highlighttable><tr>{LINES % 'linenos'}</tr></table>",
+    f"<figure class=highlight><table><tr>{LINES % 'gutter'}</tr></table></figure>",
+    "<details><summary>Show</summary><pre>a = 1\nb = 2</pre></details>",
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_keeps_its_lines_however_it_is_marked(said: Read, block: str) -> None:
+    found = said("article", _with("").replace("<h2>", f"{block}<h2>"))
+    assert "```\na = 1\nb = 2\n```" in found["markdown"]
+    assert "\na = 1\nb = 2\n" in found["text"]
+
+
+def test_short_blocks_of_one_frame_are_all_kept(said: Read) -> None:
+    found = said("article", _with("").replace("<h2>", "<div><pre>make</pre><pre>ls</pre></div><h2>"))
+    assert "```\nmake\n```\n\n```\nls\n```" in found["markdown"]
+
+
+def test_a_page_of_code_blocks_is_read_once_each() -> None:
+    html = "<div>" * 50 + "<div><pre>x = 1</pre><span>y</span></div>" * 900 + "</div>" * 50
+    assert plain_code_blocks(html).count("<pre><code>") == 900
 
 
 def test_a_chinese_article(said: Read) -> None:

@@ -67,6 +67,38 @@ def test_the_content_of_a_page_without_what_is_around_it(said: Read) -> None:
     assert said("markdown", PAGE) == MARKDOWN
 
 
+TITLES = "<tr><td>One</td><td>Home</td><td>Two</td></tr>"
+TURNERS = [
+    "<div class=prev-next-area><a href=/a>\u2190 Prev</a> <a href=/b>Next \u2192</a></div>",
+    "<table><tr><td><a href=/a>Prev</a></td><td><a href=/u>Up</a></td><td><a href=/b>Next</a></td></tr>"
+    f"{TITLES}</table>",
+    "<div><a href=x>Prev</a> | <a href=y>Up</a> | <a href=z>Next</a></div>",
+    "<p><a rel=prev href=/a>Chapter 1</a> | <a rel=next href=/b>Chapter 3</a></p>",
+    "<ul><li><a href=/a>Previous</a></li><li><a href=/b>Next</a></li></ul>",
+    "<div><a rel=next href=/b>Next: Chapter 3</a></div>",
+    "<div><a href=/a>\u4e0a\u4e00\u7ae0</a><a href=/b>\u4e0b\u4e00\u7ae0</a></div>",
+]
+
+
+@pytest.mark.parametrize("turner", TURNERS)
+def test_links_that_turn_pages_are_no_content(said: Read, turner: str) -> None:
+    text = "The river rose again on Friday. " * 9
+    assert said("markdown", f"<main><p>{text}</p>{turner}</main>") == text.strip()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "<p>Press <a href=/a>next</a> or <a href=/b>previous</a> to change the station.</p>",
+        "<div><a href=/c>Next</a></div>",
+        "<ul><li><a href=/a>Home</a></li><li><a href=/b>Rivers</a></li><li><a href=/c>Lakes</a></li></ul>",
+    ],
+)
+def test_links_of_the_text_are_content(said: Read, kept: str) -> None:
+    text = "The river rose again on Friday. " * 9
+    assert len(said("markdown", f"<main><p>{text}</p>{kept}</main>")) > len(text)
+
+
 def test_a_page_without_main_loses_what_is_named_as_around(said: Read) -> None:
     page = PAGE.replace("<main>", "<div id=app>").replace("</main>", "</div>")
     assert said("markdown", page) == MARKDOWN

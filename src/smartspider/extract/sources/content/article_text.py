@@ -13,6 +13,7 @@ from smartspider.extract.parsing.document import Document
 from smartspider.extract.parsing.link_markup import base_of
 from smartspider.extract.parsing.text import collapse, text_of
 from smartspider.extract.sources import read_source
+from smartspider.extract.sources.content.code_blocks import plain_code_blocks
 from smartspider.extract.sources.content.main_content import find_main
 from smartspider.extract.sources.content.markdown import to_markdown
 
@@ -33,7 +34,7 @@ def find_text(document: Document) -> dict[str, str]:
     html = decode_html(document.page)[0]
     if len(html) > _LARGEST or html.count(b"<") > _MOST_TAGS:
         return {"text": text_of(find_main(document), document), "markdown": read_source("markdown", document)}
-    text = html.decode(errors="replace")
+    text = plain_code_blocks(html.decode(errors="replace"))
     plain, linked = _extracted(text, has_links=False), _extracted(text, has_links=True)
     if plain is None:
         return {}

@@ -181,7 +181,7 @@ def _levels(slot: Slot) -> Iterator[str]:
         if itemprop:
             yield _joined(split_words(_scope_name(at) if itemprop in {"name", "url", "value"} else itemprop))
         yield _joined(_own_words(at))
-        if at.example.tag in {*_HEADINGS, "time", "address"}:
+        if at.example.tag in {*_HEADINGS, "time", "address", "dt"}:
             yield _TAGS[at.example.tag]
         at = at.parent
 

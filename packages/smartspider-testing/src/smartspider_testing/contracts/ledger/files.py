@@ -8,7 +8,14 @@ import msgspec
 
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, Settlement
-from smartspider.core.pages.files import REFERENCE, FileOutcome, FilePlan, StoredFile, new_reference
+from smartspider.core.pages.files import (
+    REFERENCE,
+    FileOutcome,
+    FilePlan,
+    StoredFile,
+    as_literal,
+    new_reference,
+)
 from smartspider.core.requests.request import Request, make_request
 from smartspider.core.runs.plan import RunLimits
 from smartspider.core.workers.worker import WorkerRegistration
@@ -121,6 +128,19 @@ class FileContract(BackendContract):
         ]
         await settle(backend, done(page, items=odd))
         assert await items(backend, run) == odd
+
+    async def test_an_object_of_a_page_is_not_replaced_by_a_file(self, backend: Backend) -> None:
+        """Even if it names a stored one; the worker marks such objects."""
+        run = await begin(backend, "page")
+        worker = await backend.frontier.join(WorkerRegistration("w"))
+        (page,) = await take(backend, worker, run)
+        file = file_at("a.png")
+        forged = [dict(refers_to(file)), as_literal({"b": 1})]
+        rows = [{"f": refers_to(file), "g": [as_literal(one) for one in forged]}]
+        await settle(backend, done(page, file, items=rows))
+        (lease,) = await take(backend, worker, run)
+        await settle(backend, downloaded(lease))
+        assert await items(backend, run) == [{"f": "files/aa.png", "g": forged}]
 
     async def test_files_are_no_pages_and_outlive_the_limits_of_pages(self, backend: Backend) -> None:
         """The files of stored items are downloaded; the other requests close as skipped."""
