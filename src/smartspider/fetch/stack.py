@@ -11,16 +11,15 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
 from smartspider.fetch.private_addresses import GuardLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
-from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.fetch.robots_policy import RobotsLayer, RobotsPolicy
 from smartspider.fetch.secrets import SecretsLayer
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, RunTransport
+from smartspider.interfaces.fetcher import Fetcher
 from smartspider.interfaces.robots_cache import RobotsCache
 
 
 def build_robots(
-    transport: RunTransport,
+    transport: Fetcher,
     *,
     policy: AddressPolicy,
     headers: HeaderPlan,
@@ -28,8 +27,7 @@ def build_robots(
     clock: Clock,
 ) -> RobotsPolicy:
     """Return the robots policy of a run; it uses the transport and guard of the run's pages."""
-    reader = GuardLayer(transport.cut_at(MAX_BYTES), policy)
-    return RobotsPolicy(reader, headers=headers, cache=cache, clock=clock)
+    return RobotsPolicy(GuardLayer(transport, policy), headers=headers, cache=cache, clock=clock)
 
 
 def build_fetcher(

@@ -92,9 +92,9 @@ class JobFactory(msgspec.Struct, frozen=True):
         cookies = None
         if plan.fetch.cookies:
             cookies = RunCookies(lambda after: store.cookies(run.id, after=after), clock)
-        context = TransportContext(clock, policy, choose_proxy(self.installation.settings), cookies)
-        async with open_transport(plan.fetch, context) as transport:
-            yield Session(transport, cookies)
+        proxy = choose_proxy(self.installation.settings)
+        async with open_transport(plan.fetch, TransportContext(clock, policy)) as transport:
+            yield Session(transport=transport, cookies=cookies, choose_proxy=proxy)
 
     @asynccontextmanager
     async def open_job(
@@ -131,7 +131,9 @@ class JobFactory(msgspec.Struct, frozen=True):
             reader = self._reader(run, plan, compiled, links)
             redact = str if self.redactor is None else self.redactor.text
             bounded = ReadTimeout(reader, settings.watch.stall_s)
-            processor = Processor(plan, fetcher, bounded, self._permit_for, clock, redact=redact)
+            processor = Processor(
+                plan, fetcher, bounded, self._permit_for, clock, session=session, redact=redact
+            )
             yield Job(plan, processor, links)
 
     @contextmanager

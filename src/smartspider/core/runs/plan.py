@@ -60,14 +60,20 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         return ceiling * chance
 
 
+HTTP = "http"
+"""The mode of plain HTTP."""
+
+
 class FetchPlan(msgspec.Struct, frozen=True):
     """The fetch settings of a task."""
 
-    mode: str = "http"
+    mode: str = HTTP
     """The transport that sends the requests; also the capability a worker must have."""
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 30.0
     max_bytes: int = 20_000_000
+    truncates: bool = False
+    """Cut bodies at `max_bytes` instead of refusing longer ones."""
     max_redirects: int = 10
     user_agents: tuple[str, ...] = ()
     """Instead of the default user agent, at the user's explicit choice; recorded in the audit log."""
