@@ -20,6 +20,7 @@ from smartspider.taskfile.load import parse_task
 from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.opening import open_folder
 from smartspider.wiring.worker import JobFactory, RunsOfPlans
+from smartspider_testing.plugin_packages import install_package
 
 TASK = {
     "name": "rendered",
@@ -58,13 +59,9 @@ class Browser:
 @pytest.fixture
 def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package with a transport called `browser`."""
-    folder = tmp_path / "site"
-    info = folder / "spider_browser-1.0.dist-info"
-    info.mkdir(parents=True)
-    (folder / "spider_browser.py").write_text(SOURCE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: spider-browser\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[smartspider.transports]\nbrowser = spider_browser:Browser\n")
-    monkeypatch.syspath_prepend(folder)
+    points = "[smartspider.transports]\nbrowser = spider_browser:Browser\n"
+    install_package(tmp_path / "site", "spider-browser", SOURCE, points)
+    monkeypatch.syspath_prepend(tmp_path / "site")
 
 
 def test_a_mode_whose_transport_is_not_installed_is_refused() -> None:
