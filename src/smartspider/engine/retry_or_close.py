@@ -69,6 +69,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.RobotsDisallowed: Reaction("skipped"),
     errors.EmptyAnswer: Reaction(None),
     errors.SignedOut: Reaction("dead"),
+    errors.LayerFailed: Reaction("broken"),
     errors.NotReadable: Reaction("broken"),
     errors.PatternTimeout: Reaction("broken"),
     errors.Unreadable: Reaction("broken"),

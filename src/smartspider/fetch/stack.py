@@ -39,20 +39,22 @@ def build_fetcher(
     robots: RobotsPolicy | None,
     refuse: Refuse = lambda _target, _request: None,
     secrets: SecretValues | None = None,
+    layers: Callable[[Fetcher], Fetcher] | None = None,
 ) -> Fetcher:
     """Return the fetcher of a run; layers are listed outermost first.
 
     `robots` None: the task ignores robots.txt. `refuse` rejects redirect targets. `secrets` None: requests
-    have no headers or bodies that may refer to secrets.
+    have no headers or bodies that may refer to secrets. `layers` puts those of the task around the transport.
     """
-    layers: list[Callable[[Fetcher], Fetcher]] = [
+    around: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),
         lambda inner: RedirectLayer(inner, plan.max_redirects, refuse, headers.trust or UNNAMED),
         lambda inner: inner if robots is None else RobotsLayer(inner, robots),
         lambda inner: GuardLayer(inner, policy),
         lambda inner: inner if secrets is None else SecretsLayer(inner, secrets),
+        lambda inner: inner if layers is None else layers(inner),
     ]
     fetcher = transport
-    for layer in reversed(layers):
+    for layer in reversed(around):
         fetcher = layer(fetcher)
     return fetcher

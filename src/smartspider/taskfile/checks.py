@@ -36,6 +36,7 @@ def find_contradictions(task: Task) -> list[Problem]:
         *islice(find_entry_problems(task), _MAX_PROBLEMS),
         *_sitemaps(task),
         *_page_problems(task),
+        *_layer_pages(task),
         *_field_names(task),
         *_item_dedup(task),
         *_intervals(task),
@@ -145,6 +146,13 @@ def _step_fields(task: Task) -> Iterator[str]:
             yield from step.fields or ()
             to = (step.model_extra or {}).get("to")
             yield from [to] if isinstance(to, str) else map(str, to.values()) if isinstance(to, dict) else ()
+
+
+def _layer_pages(task: Task) -> Iterator[Problem]:
+    for index, layer in enumerate(task.layers):
+        for place, name in enumerate(layer.pages or ()):
+            if name not in task.page_types:
+                yield _unknown(f"layers[{index}].pages[{place}]", "page type", name, list(task.page_types))
 
 
 def _field_names(task: Task) -> Iterator[Problem]:

@@ -58,6 +58,7 @@ def compile_task(task: Task) -> Plan:
         weight=task.priority + 1,
         overrides=tuple(_overrides(task)),
         pipeline=steps_of(task.pipeline),
+        layers=tuple(layer.model_dump(exclude_defaults=True) for layer in task.layers),
         logs_cleaning=task.cleaning_log,
         items=_item_dedup(task),
         recrawl=_recrawl(task),

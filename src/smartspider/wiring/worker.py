@@ -32,6 +32,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.session import RunCookies, Session
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.layers import layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.data_folder import run_lock_file
@@ -127,6 +128,7 @@ class JobFactory(msgspec.Struct, frozen=True):
                 robots=robots,
                 refuse=links.redirect_refusal,
                 secrets=secrets if plan.sends_own_parts else None,
+                layers=layers_around(compiled.layers, plan.fetch, settings.watch.stall_s),
             )
             reader = self._reader(run, plan, compiled, links)
             redact = str if self.redactor is None else self.redactor.text

@@ -37,6 +37,7 @@ ENDING = {
     errors.PrivateAddress: "skipped",
     errors.RobotsDisallowed: "skipped",
     errors.SignedOut: "dead",
+    errors.LayerFailed: "broken",
     errors.NotReadable: "broken",
     errors.PatternTimeout: "broken",
     errors.Unreadable: "broken",

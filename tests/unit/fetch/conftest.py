@@ -4,7 +4,7 @@ import asyncio
 import re
 import ssl
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.layers import compile_layers, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
@@ -180,6 +181,8 @@ class Net:
         text: str = "1",
         obeys: bool = False,
         entries: tuple[str, ...] = (),
+        layers: Iterable[dict[str, Any]] = (),
+        layer_s: float = 20.0,
     ) -> AsyncIterator[Fetcher]:
         policy = AddressPolicy.parse(text, entries)
         headers = HeaderPlan(plan)
@@ -188,7 +191,8 @@ class Net:
                 transport, policy=policy, headers=headers, cache=self.cache, clock=self.clock
             )
             robots = self.robots if obeys else None
-            yield build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots)
+            around = layers_around(compile_layers(layers, ("default", "other", "@sitemap")), plan, layer_s)
+            yield build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots, layers=around)
 
 
 @pytest.fixture

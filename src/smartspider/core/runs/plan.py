@@ -124,6 +124,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Steps applied to every item: `use`, `fields` and options, as in the task. Disabled steps do nothing but
     keep their number.
     """
+    layers: tuple[dict[str, Any], ...] = ()
+    """Layers around each fetch: `use`, `pages` and options, as in the task."""
     logs_cleaning: bool = False
     """Keep the cleaning log: every value before and after each step."""
     items: ItemDedup = ItemDedup()

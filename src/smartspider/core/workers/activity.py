@@ -17,8 +17,8 @@ import msgspec
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.runs.run import first_id
 
-NONE, PARSE, EXTRACT, STEPS, LINKS, STORE, COMPILE = range(7)
-STAGES = ("", "parse", "extract", "steps", "links", "store", "compile")
+NONE, LAYERS, PARSE, EXTRACT, STEPS, LINKS, STORE, COMPILE = range(8)
+STAGES = ("", "layers", "parse", "extract", "steps", "links", "store", "compile")
 """Names of the stages. `store` is a transaction in a data folder, `compile` belongs to a run, and the others
 but the first to a request.
 """
@@ -64,7 +64,7 @@ class ActivityRecord(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_reading(self) -> bool:
         """Return whether the event loop works on the request."""
-        return self.url_id > 0 and PARSE <= self.stage <= LINKS
+        return self.url_id > 0 and LAYERS <= self.stage <= LINKS
 
     @property
     def stage_name(self) -> str:

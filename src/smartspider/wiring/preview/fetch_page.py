@@ -13,11 +13,12 @@ from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.origins import OriginTrust
-from smartspider.core.requests.request import make_request
+from smartspider.core.requests.request import DEFAULT_PAGE, make_request
 from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.requests.urls import normal_url
-from smartspider.core.runs.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.layers import PageLayers, compile_layers, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.settings import Settings
@@ -39,6 +40,8 @@ class FetchContext(msgspec.Struct, frozen=True):
     secrets: SecretValues = {}
     trust: OriginTrust | None = None
     """Where secrets may be sent; None: to the origin of each URL that is fetched."""
+    layers: PageLayers = {}
+    """Those of page type `default`, which every page that is fetched has."""
     report: Callable[[str], object] | None = None
     """Called with a line about each request."""
 
@@ -61,6 +64,12 @@ class ReportedTransport:
             raise
         self._report(f"{what}: {page.status}, {count(len(page.body), 'byte')}, {page.elapsed_s:.3f} s")
         return page
+
+
+def entry_layers(plan: Plan) -> PageLayers:
+    """Return the layers of the entry of a plan, for a fetch of it alone."""
+    found = compile_layers(plan.layers, plan.pages).get(plan.entries[0].page)
+    return {DEFAULT_PAGE: found} if found else {}
 
 
 def check_url(url: str) -> str:
@@ -95,6 +104,7 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
             headers=headers,
             robots=robots,
             secrets=context.secrets,
+            layers=layers_around(context.layers, plan, context.settings.watch.stall_s),
         )
         page = await fetcher.fetch(Exchange(request, context.permit_for(request.host), session))
         hops = list(page.hops)
