@@ -15,6 +15,7 @@ from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.entry_checks import find_entry_problems
 from smartspider.taskfile.keys import did_you_mean, nearest
 from smartspider.taskfile.model.entries import EntryList
+from smartspider.taskfile.model.fetch import MODES, fetch_modes
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
 from smartspider.taskfile.model.rules import Rule
@@ -22,6 +23,7 @@ from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems
 from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.model.values import duration_s
+from smartspider.taskfile.problems import format_value
 from smartspider.taskfile.secret_checks import find_secret_problems
 
 _MAX_PROBLEMS = 100
@@ -42,6 +44,23 @@ def find_contradictions(task: Task) -> list[Problem]:
         *_intervals(task),
         *_schedule(task),
         *islice(find_secret_problems(task), _MAX_PROBLEMS),
+    ]
+
+
+def find_unknown_modes(task: Task) -> list[Problem]:
+    """Return a problem for each `fetch.mode` that neither this version nor an installed package knows."""
+    named = {path: fetch.mode for path, fetch in task.fetch_sections.items() if fetch.mode is not None}
+    if set(MODES).issuperset(named.values()):
+        return []  # finding what is installed takes milliseconds
+    known = fetch_modes()
+    return [
+        Problem(
+            f"{path}.mode",
+            f"{format_value(mode)} is not one of {', '.join(known)}",
+            did_you_mean(near) if (near := nearest(mode, known)) else "",
+        )
+        for path, mode in named.items()
+        if mode not in known
     ]
 
 

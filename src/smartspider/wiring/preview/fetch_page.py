@@ -41,7 +41,7 @@ class FetchContext(msgspec.Struct, frozen=True):
     trust: OriginTrust | None = None
     """Where secrets may be sent; None: to the origin of each URL that is fetched."""
     layers: PageLayers = {}
-    """Those of page type `default`, which every page that is fetched has."""
+    """Layers of page type `default`, which every page that is fetched has."""
     report: Callable[[str], object] | None = None
     """Called with a line about each request."""
 
