@@ -34,14 +34,15 @@ REQUEST, ANSWER = "before the request", "after the answer"
 
 
 class NamedLayer(NamedTuple):
-    """A layer and its name in errors: its place in the task and its plug-in."""
+    """A layer, its place in the task and its plug-in."""
 
-    name: str
+    number: int
+    use: str
     layer: Any
 
     def failed(self, when: str, what: str) -> LayerFailed:
         """Return the error that names the layer."""
-        return LayerFailed(f"{self.name}, {when}: {what}")
+        return LayerFailed(f"layers[{self.number}] {self.use}, {when}: {what}")
 
 
 PageLayers = Mapping[str, tuple[NamedLayer, ...]]
@@ -57,7 +58,7 @@ def compile_layers(layers: Iterable[dict[str, Any]], pages: Iterable[str]) -> Pa
     problems: list[Problem] = []
     for number, options in enumerate(layers):
         layer = _build(options, f"layers[{number}]", problems)
-        named = NamedLayer(f"layers[{number}] {options['use']}", layer)
+        named = NamedLayer(number, options["use"], layer)
         for page in options.get("pages") or own:
             found[page] = (*found.get(page, ()), named)
     if problems:
@@ -144,7 +145,7 @@ class TaskLayers:
         """Return what a layer returns, within the time limit; raise `LayerFailed` with its name."""
         if exchange.lease is not None:
             activity.begin(exchange.lease)
-            activity.enter(activity.LAYERS)
+            activity.enter_layer(named.number)
         try:
             with printing_apart():
                 return self._limit.run(call, *given)
