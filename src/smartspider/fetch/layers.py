@@ -29,16 +29,16 @@ COMMON = ("use", "pages")
 
 T = TypeVar("T")
 
-
 REQUEST, ANSWER = "before the request", "after the answer"
 
 
 class NamedLayer(NamedTuple):
-    """A layer, its place in the task and its plug-in."""
+    """A layer, its place in the task and its plug-in, and which of the two methods it has."""
 
     number: int
     use: str
-    layer: Any
+    before: Callable[[LayerRequest], object] | None
+    after: Callable[[Page, LayerRequest], object] | None
 
     def failed(self, when: str, what: str) -> LayerFailed:
         """Return the error that names the layer."""
@@ -58,8 +58,10 @@ def compile_layers(layers: Iterable[dict[str, Any]], pages: Iterable[str]) -> Pa
     problems: list[Problem] = []
     for number, options in enumerate(layers):
         layer = _build(options, f"layers[{number}]", problems)
-        named = NamedLayer(number, options["use"], layer)
-        for page in options.get("pages") or own:
+        before = layer.before_request if isinstance(layer, RequestLayer) else None
+        after = layer.after_response if isinstance(layer, ResponseLayer) else None
+        named = NamedLayer(number, options["use"], before, after)
+        for page in dict.fromkeys(options.get("pages") or own):
             found[page] = (*found.get(page, ()), named)
     if problems:
         first = problems[0]
@@ -114,15 +116,15 @@ class TaskLayers:
         await exchange.permit.approach()  # a signature may hold for seconds only
         sent = _shown(request)
         for named in layers:
-            if isinstance(named.layer, RequestLayer):
-                changed = self._run(exchange, named, REQUEST, named.layer.before_request, sent)
+            if named.before is not None:
+                changed = self._run(exchange, named, REQUEST, named.before, sent)
                 sent = _checked_request(named, sent, changed)
         page = await self._send(exchange, sent)
         if not (200 <= page.status < 300 and page.body):
             return page
         for named in layers:
-            if isinstance(named.layer, ResponseLayer):
-                new = self._run(exchange, named, ANSWER, named.layer.after_response, page, sent)
+            if named.after is not None:
+                new = self._run(exchange, named, ANSWER, named.after, page, sent)
                 page = self._checked_page(named, page, new, request.page)
         return page
 

@@ -91,7 +91,7 @@ bad = spider_layers:Bad
 neither = spider_layers:Neither
 picky = spider_layers:Picky
 """
-MARKS = ({"use": "mark", "name": "a"}, {"use": "mark", "name": "b", "pages": ["default"]})
+MARKS = ({"use": "mark", "name": "a"}, {"use": "mark", "name": "b", "pages": ["default", "default"]})
 
 
 @pytest.fixture(autouse=True)
