@@ -53,7 +53,7 @@ TASK: dict[str, Any] = {
     "name": "echoed",
     "entry_urls": ["http://h.example/a?b=1"],
     "fetch": {"mode": "echo"},
-    "layers": [{"use": "stamp", "text": "signed"}, {"use": "hmac", "key": "k"}],
+    "layers": [{"use": "stamp", "text": "signed"}, {"use": "hmac", "secret": "k"}],
     "politeness": {"delay_s": 0, "robots": "ignore"},
     "selectors": {"fields": {"text": "body", "url": {"type": "meta", "expr": "url"}}},
 }
