@@ -24,7 +24,7 @@ from smartspider.pipeline.function_step import step_factory, unloaded_step
 from smartspider.plugins.function_files import load_function
 from smartspider.plugins.kinds import STEP
 from smartspider.plugins.registry import resolve
-from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.compile import compile_task, describe_task
 from smartspider.taskfile.load import parse_spec
 
 
@@ -130,7 +130,7 @@ def _remember(spec: bytes, plan: Plan) -> Plan:
 
 
 def _compiled(spec: bytes) -> Plan:
-    return compile_task(parse_spec(spec))
+    return describe_task(parse_spec(spec))
 
 
 @lru_cache(maxsize=256)

@@ -30,6 +30,11 @@ _MIN_POLITE_DELAY_S = 0.1
 def compile_task(task: Task) -> Plan:
     """Return the plan of a run of the task; raise `NotBuilt` if it uses an unsupported feature."""
     require_supported(task)
+    return describe_task(task)
+
+
+def describe_task(task: Task) -> Plan:
+    """Return the plan of a run that exists, for readers of its rows, whatever is installed now."""
     written = task_spec(task)
     task = bind_functions(task)
     dedup = task.dedup

@@ -12,12 +12,14 @@ import msgspec
 import pytest
 
 from smartspider.core.access import Principal
-from smartspider.core.errors import RequestInvalid, TaskInvalid
+from smartspider.core.errors import NotBuilt, RequestInvalid, TaskInvalid
 from smartspider.core.notifications import NotificationTarget
+from smartspider.core.runs.run import Counters, Run
 from smartspider.services.doctor import DoctorCheck, check_installation
 from smartspider.services.notifications.targets import create_target, list_channels, send_test
+from smartspider.services.plans import run_columns, run_plan
 from smartspider.taskfile.compile import compile_task
-from smartspider.taskfile.load import parse_spec, parse_task
+from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.schema import task_schema
 from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.opening import open_folder
@@ -121,9 +123,12 @@ def test_a_mode_that_is_not_installed_is_refused_with_those_there_are() -> None:
     )
 
 
-def test_runs_of_a_mode_whose_package_was_removed_can_still_be_read() -> None:
-    spec = msgspec.json.encode({**TASK, "fetch": {"mode": "removed"}})
-    assert parse_spec(spec).fetch.mode == "removed"
+def test_rows_outlive_the_package_of_their_mode_and_layers() -> None:
+    removed = {**TASK, "fetch": {"mode": "removed"}, "layers": [{"use": "removed"}]}
+    run = Run(1, "echoed", msgspec.json.encode(removed), "", "completed", "", Counters(), 0, 0.0)
+    assert [column.name for column in run_columns(run)] == ["text", "url"]
+    with pytest.raises(NotBuilt, match=r"fetch\.mode"):
+        run_plan(run)
 
 
 async def test_an_installed_channel_delivers(tmp_path: Path) -> None:
