@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,6 @@ from smartspider.cli.exit_codes import code_of_findings
 from smartspider.cli.lazy_group import CommandGroup
 from smartspider.cli.target import Target, collect, limit_option, with_target
 from smartspider.cli.terminal.output import print_line, printed
-from smartspider.core.notifications import ChannelKind
 
 if TYPE_CHECKING:
     from smartspider.views.notifications import (
@@ -59,13 +58,20 @@ def _test_message(tried: TriedView) -> str:
     return "delivered" if tried.delivered else f"not delivered: {tried.error}"
 
 
+def _complete_channel(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    from smartspider.plugins.kinds import CHANNEL
+    from smartspider.plugins.registry import known
+
+    return [name for name in known(CHANNEL) if name.startswith(typed)]
+
+
 @click.group(cls=CommandGroup)
 def notification() -> None:
     """Manage notifications about runs: webhooks, email and Slack."""
 
 
 @notification.command()
-@click.argument("kind", type=click.Choice(get_args(ChannelKind)))
+@click.argument("kind", shell_complete=_complete_channel)
 @click.argument("address")
 @click.option(
     "--on", "events", multiple=True, type=click.Choice(EVENTS), help="Events to send.  [default: all]"
@@ -74,9 +80,12 @@ def notification() -> None:
 @with_target
 @printed(_print_secret, message=_created_message)
 def add(
-    kind: Any, address: str, events: tuple[Any, ...], task: str | None, target: Target
+    kind: str, address: str, events: tuple[Any, ...], task: str | None, target: Target
 ) -> NotificationTargetMade:
-    """Add a notification target: a signed webhook URL, a Slack webhook URL or an email address."""
+    """Add a notification target.
+
+    KIND is webhook (a signed POST to a URL), slack (a Slack webhook URL), email, or a channel of a plug-in.
+    """
     return target.run(
         lambda operations: operations.create_notification(
             kind=kind, address=address, events=events or EVENTS, task_id=task

@@ -13,7 +13,7 @@ from smartspider.client.retry import ClientRetry
 from smartspider.client.rows import PAGE_SIZE, Several
 from smartspider.core.access import Role
 from smartspider.core.frontier.cause import ProblemKind
-from smartspider.core.notifications import ChannelKind, NotificationEvent
+from smartspider.core.notifications import NotificationEvent
 from smartspider.core.runs.run import RunState
 from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
@@ -274,7 +274,7 @@ class _NotificationCalls:
     def create_notification(
         self,
         *,
-        kind: ChannelKind,
+        kind: str,
         address: str,
         events: Sequence[NotificationEvent],
         task_id: str | None = None,

@@ -31,6 +31,7 @@ SmartSpiderError
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable, SecretsWithheld
     ├── EmptyAnswer        the answer has no content, though the task reads it
     ├── SignedOut          the site redirected to a login form
+    ├── LayerFailed        a layer of the task refused the request or its answer, or failed
     ├── NotReadable        the page cannot be parsed as the task expects
     ├── PatternTimeout     a regular expression of the task takes too long
     └── Unreadable         reading the page takes more time or memory than a worker has
@@ -341,6 +342,12 @@ class NotReadable(FetchFailed):
     """The page cannot be parsed as the task expects, such as binary data served as HTML."""
 
     code = "not_readable"
+
+
+class LayerFailed(FetchFailed):
+    """A layer of the task refused the request or its answer, or failed; the message begins with its name."""
+
+    code = "layer_failed"
 
 
 class EmptyAnswer(FetchFailed):

@@ -10,17 +10,16 @@ NotificationEvent = Literal[
     "run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned"
 ]
 NOTIFICATION_EVENTS: tuple[NotificationEvent, ...] = get_args(NotificationEvent)
-ChannelKind = Literal["webhook", "email", "slack"]
 
 SET_MAIL = "set SMARTSPIDER_SMTP_URL and SMARTSPIDER_MAIL_FROM where the server is started"
 """The hint for email targets while no mail server is configured."""
 
 
 class NotificationTarget(msgspec.Struct, frozen=True):
-    """The recipient of notifications. `task_id` None: those of all tasks."""
+    """The recipient of notifications. `kind` names its channel; `task_id` None: those of all tasks."""
 
     id: int
-    kind: ChannelKind
+    kind: str
     address: str
     events: tuple[NotificationEvent, ...]
     task_id: int | None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterator
-from types import FrameType
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -27,6 +24,7 @@ from smartspider.core.requests.request import Extras, Request, content_fingerpri
 from smartspider.core.requests.request_headers import only_content, require_open_body, without_content
 from smartspider.core.runs.plan import Plan
 from smartspider.core.workers import activity
+from smartspider.core.workers.time_limit import TimeLimit, TookTooLong
 from smartspider.engine.file_requests import FileStore, request_files
 from smartspider.engine.link_filter import ChildRequests, LinkFilter
 from smartspider.engine.processor import Reader
@@ -274,43 +272,17 @@ def _moment(value: Any) -> float | None:
         return None
 
 
-class _TookTooLong(BaseException):
-    """Not an `Exception`, so that no handler on the way takes it for the error of a step."""
-
-
 class ReadTimeout:
-    """A reader with a time limit, for code in Python and for regular expressions, which check for signals.
-
-    Code in C does not: the supervisor kills its process a little later. Outside the main thread no signal
-    arrives, so there is no limit. A process has one alarm, shared by all readers: only one reads at a time.
-    """
-
-    _is_reading: ClassVar[bool] = False
+    """A reader with a time limit."""
 
     def __init__(self, reader: Reader, longest_s: float) -> None:
         self._reader = reader
-        self._longest_s = longest_s
-        self._can_end = threading.current_thread() is threading.main_thread()
-        if self._can_end:
-            signal.signal(signal.SIGALRM, ReadTimeout._end)
+        self._limit = TimeLimit(longest_s)
 
     def read(self, page: Page, request: Request) -> Reading:
         """Read an answer; raise `NotReadable` at the time limit."""
-        if not self._can_end:
-            return self._reader.read(page, request)
         try:
-            ReadTimeout._is_reading = True
-            signal.setitimer(signal.ITIMER_REAL, self._longest_s)
-            try:
-                return self._reader.read(page, request)
-            finally:
-                ReadTimeout._is_reading = False
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        except _TookTooLong:
+            return self._limit.run(self._reader.read, page, request)
+        except TookTooLong:
             stage = activity.current().stage_name or "reading"
-            raise Unreadable(f"took more than {self._longest_s:g} s in {stage}") from None
-
-    @staticmethod
-    def _end(_number: int, _frame: FrameType | None) -> None:
-        if ReadTimeout._is_reading:
-            raise _TookTooLong
+            raise Unreadable(f"took more than {self._limit.longest_s:g} s in {stage}") from None

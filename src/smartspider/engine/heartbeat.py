@@ -185,7 +185,8 @@ class HealthMeter:
         self._pages += stored
         for one in settlements:
             self._requests += 1
-            is_fault = any(news.is_unreachable for news in one.news)
+            news = one.host_news
+            is_fault = news is not None and news.is_unreachable
             self._faults += (is_fault - self._faults) / DECAY
             self._request_s += (one.elapsed_s - self._request_s) / min(self._requests, DECAY)
 

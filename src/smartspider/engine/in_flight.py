@@ -159,7 +159,7 @@ class InFlight:
     async def _withdraw(self) -> None:
         """Release requests whose windows have not begun, of hosts that asked to slow down or fail."""
         settlements = (finished.processed.settlement for finished in self._done)
-        hosts = {one.lease.request.host for one in settlements if one.news}
+        hosts = {one.lease.request.host for one in settlements if one.host_news}
         if hosts:
             now, held = self._context.clock.monotonic(), self._held.values()
             await self._release(

@@ -23,7 +23,7 @@ from smartspider.engine.link_filter import ChildRequests
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.retry_or_close import Reading, judge
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher
+from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession
 
 
 class Processed(msgspec.Struct, frozen=True):
@@ -51,9 +51,11 @@ class Processor:
         permit_for: Callable[[Lease], GatePermit],
         clock: Clock,
         *,
+        session: FetchSession = FetchSession(),
         redact: Callable[[str], str] = str,
     ) -> None:
         self._plan = plan
+        self._session = session
         self._fetcher = fetcher
         self._reader = reader
         self._permit_for = permit_for
@@ -66,7 +68,7 @@ class Processor:
         started = self._clock.monotonic()
         outcome: Reading | FetchFailed
         try:
-            page = await self._fetcher.fetch(lease.request, permit)
+            page = await self._fetcher.fetch(Exchange(lease.request, permit, self._session, lease))
             reach("fetch.received")
             outcome = self._read(page, lease)
             reach("page.extracted")

@@ -12,6 +12,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import (
     Close,
     ClosedState,
+    Culprit,
     HostNews,
     News,
     RetryLater,
@@ -45,17 +46,17 @@ class Reaction(NamedTuple):
 
     ends: ClosedState | None
     """The state it ends in at once; None: it is retried until attempts run out."""
-    blames_host: bool = False
+    blames: Culprit = "url"
     slows_down: bool = False
     hold_s: float | None = None
 
 
 REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
-    errors.NameNotResolved: Reaction(None, blames_host=True),
-    errors.ConnectFailed: Reaction(None, blames_host=True),
-    errors.ConnectionDropped: Reaction(None, blames_host=True),
+    errors.NameNotResolved: Reaction(None, "host"),
+    errors.ConnectFailed: Reaction(None, "host"),
+    errors.ConnectionDropped: Reaction(None, "host"),
     errors.BadResponse: Reaction(None),
-    errors.TimedOut: Reaction(None, blames_host=True, slows_down=True),
+    errors.TimedOut: Reaction(None, "host", slows_down=True),
     errors.ProxyFailed: Reaction(None),
     errors.RobotsUnavailable: Reaction(None, hold_s=ROBOTS_HOLD_S),
     errors.TlsFailed: Reaction("dead"),
@@ -68,6 +69,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.RobotsDisallowed: Reaction("skipped"),
     errors.EmptyAnswer: Reaction(None),
     errors.SignedOut: Reaction("dead"),
+    errors.LayerFailed: Reaction("broken"),
     errors.NotReadable: Reaction("broken"),
     errors.PatternTimeout: Reaction("broken"),
     errors.Unreadable: Reaction("broken"),
@@ -128,8 +130,8 @@ def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy,
     reaction = REACTIONS.get(type(error), REACTIONS[errors.FetchFailed])
     reason = f"{error.code}: {error.message}"
     news = None
-    if reaction.blames_host or reaction.slows_down or reaction.hold_s is not None:
-        news = HostNews(reaction.blames_host, reaction.slows_down, reaction.hold_s, reason)
+    if reaction.blames == "host" or reaction.hold_s is not None:
+        news = HostNews(reaction.blames == "host", reaction.slows_down, reaction.hold_s, reason=reason)
     if reaction.ends is not None:
         return _judgement(Close(reaction.ends, reason, cause=cause_of_error(error)), news)
     failure = Failure(reason, cause_of_error(error), hold_s=reaction.hold_s)

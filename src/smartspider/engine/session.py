@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-import msgspec
-
 from smartspider.core.cookies.jar import Cookie, CookieJar
 from smartspider.core.errors import StoreUnavailable
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import RunTransport
+from smartspider.interfaces.fetcher import Fetcher, FetchSession
 from smartspider.store.cookies import KEPT_VERSIONS, StoredCookies
 
 FRESH_S = 0.1
@@ -70,8 +68,8 @@ class RunCookies(CookieJar):
         self._fresh_until = self._clock.monotonic() + FRESH_S
 
 
-class Session(msgspec.Struct, frozen=True):
+class Session(FetchSession, frozen=True, kw_only=True):
     """The connections and the cookies of a run in a worker; `cookies` None: the task turns them off."""
 
-    transport: RunTransport
-    cookies: RunCookies | None
+    transport: Fetcher
+    cookies: RunCookies | None = None

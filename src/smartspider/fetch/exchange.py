@@ -23,7 +23,7 @@ class StaleConnection(Exception):
     """The connection closed while waiting for the permit; nothing was sent."""
 
 
-class Exchange:
+class PermittedSend:
     """Enters the permit once the connection is open, and starts the time limit then.
 
     The limit cancels the task like `asyncio.timeout`, at a fifth of the cost.

@@ -9,7 +9,7 @@ import msgspec
 from smartspider import __version__
 from smartspider.core.pages.page import ROBOTS_TOKEN, UNAUTHORIZED, Page
 from smartspider.core.requests.origins import OriginTrust
-from smartspider.core.requests.request import NO_EXTRAS, Extras, Request
+from smartspider.core.requests.request import NO_EXTRAS, Extras
 from smartspider.core.requests.request_headers import (
     Headers,
     has_secrets,
@@ -20,7 +20,7 @@ from smartspider.core.requests.request_headers import (
 from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.decompression import ACCEPT_ENCODING
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Exchange, Fetcher
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,*/*;q=0.8"
 _LANGUAGE = "en,*;q=0.5"
@@ -94,8 +94,9 @@ class HeadersLayer:
         self._inner = inner
         self._headers = headers
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the page, requested with all headers."""
+        request = exchange.request
         headers = self._headers.of_page(request.page)
         extras = headers.page_extras(request.url)
         own = request.extras
@@ -105,7 +106,7 @@ class HeadersLayer:
             if own.version is not None:
                 versioned = merge_headers(extras.headers, own.version.headers)
                 extras = msgspec.structs.replace(extras, headers=versioned)
-        page = await self._inner.fetch(msgspec.structs.replace(request, extras=extras), permit)
+        page = await self._inner.fetch(exchange.sending(msgspec.structs.replace(request, extras=extras)))
         if page.status in UNAUTHORIZED and (headers.withholds(page.url) or own is not request.extras):
             return msgspec.structs.replace(page, withheld=True)
         return page

@@ -5,37 +5,40 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import msgspec
+
 from smartspider.core.pages.page import Page
-from smartspider.core.requests.request import Request
-from smartspider.core.runs.plan import FetchPlan
-from smartspider.interfaces.fetcher import Fetcher, Permit, RunTransport, Transport, TransportContext
+from smartspider.core.pages.rules import ROBOTS_PAGE, ROBOTS_RULES_PAGE
+from smartspider.core.runs.plan import HTTP, FetchPlan
+from smartspider.fetch.robots_file import MAX_BYTES
+from smartspider.interfaces.fetcher import Exchange, Fetcher, Transport, TransportContext
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import resolve
 
 
 @asynccontextmanager
-async def open_transport(plan: FetchPlan, context: TransportContext) -> AsyncIterator[RunTransport]:
-    """Open the transports of a run. Those of different modes share cookies, but no connections."""
+async def open_transport(plan: FetchPlan, context: TransportContext) -> AsyncIterator[Fetcher]:
+    """Open the transports of a run: one per mode, without common connections. robots.txt goes over plain HTTP
+    whatever the mode, and is cut at its size limit.
+    """
+    robots = msgspec.structs.replace(plan, mode=HTTP, max_bytes=MAX_BYTES, truncates=True, pages={})
+    plan = msgspec.structs.replace(plan, pages={**plan.pages, ROBOTS_RULES_PAGE: robots})
+    modes = {name: own.mode for name, own in plan.pages.items()} | {ROBOTS_PAGE: HTTP}
     async with AsyncExitStack() as stack:
         opened: dict[str, Transport] = {}
         for mode in sorted(plan.modes):
             opened[mode] = await stack.enter_async_context(resolve(TRANSPORT, mode)(plan, context))
-        main = opened[plan.mode]
-        others = {name: opened[own.mode] for name, own in plan.pages.items() if own.mode != plan.mode}
-        yield PageTransports(main, others) if others else main
+        others = {name: opened[mode] for name, mode in modes.items() if mode != plan.mode}
+        yield PageTransports(opened[plan.mode], others) if others else opened[plan.mode]
 
 
 class PageTransports:
     """Sends a request by the transport of its page type."""
 
-    def __init__(self, main: Transport, pages: Mapping[str, Transport]) -> None:
+    def __init__(self, main: Fetcher, pages: Mapping[str, Fetcher]) -> None:
         self._main = main
         self._pages = pages
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the response to a request."""
-        return await self._pages.get(request.page, self._main).fetch(request, permit)
-
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        """Return the fetcher of the main transport that truncates longer bodies."""
-        return self._main.cut_at(max_bytes)
+        return await self._pages.get(exchange.request.page, self._main).fetch(exchange)

@@ -10,8 +10,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from smartspider.core.errors import PrivateAddress
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.addresses import AddressPolicy
-from smartspider.core.requests.request import Request
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Exchange, Fetcher
 
 KNOWN_ORIGINS = 10_000
 
@@ -28,9 +27,9 @@ class GuardLayer:
         self._policy = policy
         self._known: dict[str, PrivateAddress | None] = {}
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the page, or raise `PrivateAddress`."""
-        url = request.url
+        url = exchange.request.url
         origin = url[: url.find("/", 8)]
         try:
             refusal = self._known[origin]
@@ -38,7 +37,7 @@ class GuardLayer:
             refusal = self._judge(origin, url)
         if refusal is not None:
             raise PrivateAddress(refusal.message, hint=refusal.hint)
-        return await self._inner.fetch(request, permit)
+        return await self._inner.fetch(exchange)
 
     def _judge(self, origin: str, url: str) -> PrivateAddress | None:
         if len(self._known) >= KNOWN_ORIGINS:

@@ -14,7 +14,7 @@ from smartspider.core.requests.refusal import Refusal
 from smartspider.core.requests.request import Extras, Request
 from smartspider.core.requests.request_headers import require_open_body, without_content, without_secrets
 from smartspider.core.requests.urls import host_of
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Exchange, Fetcher
 
 MAX_REVISITS = 2
 """Cookie walls redirect a client back to the same page once or twice; more is a loop."""
@@ -42,9 +42,10 @@ class RedirectLayer:
         self._max_redirects = max_redirects
         self._refuse = refuse
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the page at the end of the redirects, with `hops` and `became_get` set."""
-        page = _with_refresh(await self._inner.fetch(request, permit))
+        request = exchange.request
+        page = _with_refresh(await self._inner.fetch(exchange))
         if page.status not in REDIRECTS and page.refresh is None:
             return page
         host, method = host_of(request.url), request.extras.method
@@ -61,7 +62,7 @@ class RedirectLayer:
                 raise TooManyRedirects(f"{hops[0]} redirects more than {self._max_redirects} times")
             if visits[visit] > 1 + MAX_REVISITS:
                 raise TooManyRedirects(f"{hops[0]} redirects in a loop through {target}")
-            page = _with_refresh(await self._inner.fetch(request, permit.another(host)))
+            page = _with_refresh(await self._inner.fetch(exchange.another(request)))
         return msgspec.structs.replace(page, hops=tuple(hops), became_get=request.extras.method != method)
 
 

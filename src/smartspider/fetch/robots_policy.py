@@ -14,12 +14,13 @@ from smartspider.core.errors import (
     TlsFailed,
 )
 from smartspider.core.pages.page import Page, redirect_target
+from smartspider.core.pages.rules import ROBOTS_RULES_PAGE
 from smartspider.core.requests.request import Request
 from smartspider.core.requests.urls import host_of, origin_of
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Exchange, Fetcher
 from smartspider.interfaces.robots_cache import RobotsAnswer, RobotsCache
 
 
@@ -30,11 +31,11 @@ class RobotsLayer:
         self._inner = inner
         self._rules = rules
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the page, or raise `RobotsDisallowed` or `RobotsUnavailable`."""
-        if not self._rules.allowed_if_known(request.url):
-            await self._rules.check(request.url, permit)
-        return await self._inner.fetch(request, permit)
+        if not self._rules.allowed_if_known(exchange.request.url):
+            await self._rules.check(exchange)
+        return await self._inner.fetch(exchange)
 
 
 KEEP_S = 24 * 3600.0
@@ -78,8 +79,8 @@ class RobotsPolicy:
     """RFC 9309 for every origin of a run. One robots.txt request per origin is in flight; other tasks wait
     for it.
 
-    `fetcher` reads robots.txt: guarded, truncated at the size limit, without redirects and without this
-    policy.
+    `fetcher` reads robots.txt: guarded, cut at the size limit of its page type, without redirects and without
+    this policy.
     """
 
     def __init__(
@@ -108,13 +109,14 @@ class RobotsPolicy:
             return None
         return known.file is None or known.file.allows(url)
 
-    async def check(self, url: str, permit: Permit) -> None:
-        """Raise `RobotsDisallowed`, `RobotsUnavailable` or the failure unless a URL may be fetched."""
+    async def check(self, exchange: Exchange) -> None:
+        """Raise `RobotsDisallowed`, `RobotsUnavailable` or the failure unless a request may be sent."""
+        url = exchange.request.url
         origin = _origin(url)
         known = self._fresh(origin)
         if known is None:
             try:
-                known = await self._ask(origin, permit)
+                known = await self._ask(origin, exchange)
             except SITE_DOWN as failure:  # the site is not there: robots.txt is not the point
                 message = failure.message.replace(f"{origin}/robots.txt", origin, 1)
                 raise type(failure)(message, hint=failure.hint) from failure
@@ -136,22 +138,22 @@ class RobotsPolicy:
         known = self._known.get(origin)
         return None if known is None or known.expires_at <= self._clock.now() else known
 
-    async def _ask(self, origin: str, permit: Permit) -> _OriginRules:
+    async def _ask(self, origin: str, exchange: Exchange) -> _OriginRules:
         while True:
             flight = self._flights.get(origin)
             if flight is None:
-                return await self._fetch_once(origin, permit)
+                return await self._fetch_once(origin, exchange)
             outcome = await asyncio.shield(flight)
             if isinstance(outcome, FetchFailed):
                 raise type(outcome)(outcome.message, hint=outcome.hint)
             if outcome is not None:
                 return outcome
 
-    async def _fetch_once(self, origin: str, permit: Permit) -> _OriginRules:
+    async def _fetch_once(self, origin: str, exchange: Exchange) -> _OriginRules:
         flight = self._flights[origin] = asyncio.get_running_loop().create_future()
         outcome: _Outcome = None
         try:
-            outcome = await self._load_cached(origin) or await self._fetch(origin, permit)
+            outcome = await self._load_cached(origin) or await self._fetch(origin, exchange)
         except FetchFailed as failure:
             outcome = failure
             raise
@@ -169,8 +171,8 @@ class RobotsPolicy:
         file = None if answer.body is None else RobotsFile(answer.body)
         return _OriginRules(file, answer.status, answer.expires_at)
 
-    async def _fetch(self, origin: str, permit: Permit) -> _OriginRules:
-        page = await self._read(origin, permit)
+    async def _fetch(self, origin: str, exchange: Exchange) -> _OriginRules:
+        page = await self._read(origin, exchange)
         now = self._clock.now()
         if page is not None and page.status >= 500:
             return _OriginRules(None, page.status, now + KEEP_UNAVAILABLE_S)
@@ -182,13 +184,13 @@ class RobotsPolicy:
         await self._cache.put_robots(answer, host=host_of(origin), crawl_delay_s=delay_s)
         return _OriginRules(file, status, answer.expires_at)
 
-    async def _read(self, origin: str, permit: Permit) -> Page | None:
+    async def _read(self, origin: str, exchange: Exchange) -> Page | None:
         """Return the page at the end of the redirects, on any host; None if there are too many."""
         url = f"{origin}/robots.txt"
         for _ in range(1 + MAX_HOPS):
-            host = host_of(url)
-            request = Request(url, b"", extras=self._headers.robots_extras(host))
-            page = await self._fetcher.fetch(request, permit.another(host))
+            extras = self._headers.robots_extras(host_of(url))
+            request = Request(url, b"", ROBOTS_RULES_PAGE, extras=extras)
+            page = await self._fetcher.fetch(exchange.another(request))
             try:
                 target = redirect_target(page)
             except BadRedirect:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from smartspider.core.pages.page import Page
-from smartspider.core.requests.request import Extras, Request
+from smartspider.core.requests.request import Extras
 from smartspider.core.requests.secrets import SecretValues, fill_secrets
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Exchange, Fetcher
 
 
 class SecretsLayer:
@@ -20,9 +20,9 @@ class SecretsLayer:
         self._values = values
         self._last: tuple[Extras, Extras] | None = None
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the page, requested with the values."""
-        extras = request.extras
+        extras = exchange.request.extras
         if self._last is None or self._last[0] is not extras:
             headers, body = fill_secrets(extras, self._values)
             is_same = headers == extras.headers and body == extras.body
@@ -30,5 +30,5 @@ class SecretsLayer:
             self._last = (extras, sent)
         sent = self._last[1]
         if sent is not extras:
-            request = msgspec.structs.replace(request, extras=sent)
-        return await self._inner.fetch(request, permit)
+            exchange = exchange.sending(msgspec.structs.replace(exchange.request, extras=sent))
+        return await self._inner.fetch(exchange)

@@ -11,16 +11,15 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan, HeadersLayer
 from smartspider.fetch.private_addresses import GuardLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
-from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.fetch.robots_policy import RobotsLayer, RobotsPolicy
 from smartspider.fetch.secrets import SecretsLayer
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, RunTransport
+from smartspider.interfaces.fetcher import Fetcher
 from smartspider.interfaces.robots_cache import RobotsCache
 
 
 def build_robots(
-    transport: RunTransport,
+    transport: Fetcher,
     *,
     policy: AddressPolicy,
     headers: HeaderPlan,
@@ -28,8 +27,7 @@ def build_robots(
     clock: Clock,
 ) -> RobotsPolicy:
     """Return the robots policy of a run; it uses the transport and guard of the run's pages."""
-    reader = GuardLayer(transport.cut_at(MAX_BYTES), policy)
-    return RobotsPolicy(reader, headers=headers, cache=cache, clock=clock)
+    return RobotsPolicy(GuardLayer(transport, policy), headers=headers, cache=cache, clock=clock)
 
 
 def build_fetcher(
@@ -41,20 +39,22 @@ def build_fetcher(
     robots: RobotsPolicy | None,
     refuse: Refuse = lambda _target, _request: None,
     secrets: SecretValues | None = None,
+    layers: Callable[[Fetcher], Fetcher] | None = None,
 ) -> Fetcher:
     """Return the fetcher of a run; layers are listed outermost first.
 
     `robots` None: the task ignores robots.txt. `refuse` rejects redirect targets. `secrets` None: requests
-    have no headers or bodies that may refer to secrets.
+    have no headers or bodies that may refer to secrets. `layers` puts those of the task around the transport.
     """
-    layers: list[Callable[[Fetcher], Fetcher]] = [
+    around: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),
         lambda inner: RedirectLayer(inner, plan.max_redirects, refuse, headers.trust or UNNAMED),
         lambda inner: inner if robots is None else RobotsLayer(inner, robots),
         lambda inner: GuardLayer(inner, policy),
         lambda inner: inner if secrets is None else SecretsLayer(inner, secrets),
+        lambda inner: inner if layers is None else layers(inner),
     ]
     fetcher = transport
-    for layer in reversed(layers):
+    for layer in reversed(around):
         fetcher = layer(fetcher)
     return fetcher

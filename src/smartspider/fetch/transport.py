@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import io
 import ssl
-from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import lru_cache
 from types import TracebackType
@@ -23,12 +22,11 @@ from yarl import URL
 from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut, TooLarge
 from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.pages.page import Page
-from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.charset.detection import detect_charset
 from smartspider.fetch.cookie_header import merge_cookies, send_bytes
 from smartspider.fetch.exchange import (
-    Exchange,
+    PermittedSend,
     PreparedHeaders,
     StaleConnection,
     page_headers,
@@ -37,7 +35,7 @@ from smartspider.fetch.exchange import (
 )
 from smartspider.fetch.sessions import TransportSessions
 from smartspider.fetch.translate import FOREIGN, translate_error
-from smartspider.interfaces.fetcher import Fetcher, Permit, TransportContext
+from smartspider.interfaces.fetcher import Exchange, TransportContext
 
 CONNECT_S = 15.0
 """Timeout of name resolution, TCP and TLS together."""
@@ -46,31 +44,29 @@ _FRESH_CONNECTIONS = 3
 """Connections that may close in a row while waiting for a permit."""
 _BIG_BODY = 1_000_000
 
-ReadBody = Callable[[aiohttp.ClientResponse, int], Awaitable[bytes]]
-
-_exchange: ContextVar[Exchange] = ContextVar("exchange")
+_send: ContextVar[PermittedSend] = ContextVar("send")
 
 
 class _PermittedRequest(aiohttp.ClientRequest):
     """Enters the permit between the connection and the first byte, so that connecting does not use the
     window.
 
-    Takes prepared headers from the exchange: aiohttp would copy each of them twice.
+    Takes prepared headers from the send: aiohttp would copy each of them twice.
     """
 
-    def update_headers(self, headers: LooseHeaders | None) -> None:  # noqa: ARG002 - the exchange has them
-        exchange = _exchange.get()
-        prepared, names_host = exchange.headers
+    def update_headers(self, headers: LooseHeaders | None) -> None:  # noqa: ARG002 - the send has them
+        send = _send.get()
+        prepared, names_host = send.headers
         self.headers = prepared.copy()
         if not names_host:
             self.headers[HOST] = self.url.host_port_subcomponent or ""
-        if exchange.cookie is not None:
-            self.headers[COOKIE] = merge_cookies(self.headers.get(COOKIE), exchange.cookie)
+        if send.cookie is not None:
+            self.headers[COOKIE] = merge_cookies(self.headers.get(COOKIE), send.cookie)
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        exchange = _exchange.get()
-        await exchange.begin(conn)
-        if exchange.cookie is not None:
+        send = _send.get()
+        await send.begin(conn)
+        if send.cookie is not None:
             send_bytes(self.headers, conn)
         return await super().send(conn)
 
@@ -87,8 +83,6 @@ class AiohttpTransport:
     ) -> None:
         self._plan = plan
         self._clock = context.clock
-        self._choose_proxy = context.choose_proxy
-        self._cookies = context.cookies
         self._sessions = TransportSessions(
             context.policy, _PermittedRequest, min(CONNECT_S, _longest_s(plan)), tls
         )
@@ -102,50 +96,48 @@ class AiohttpTransport:
     ) -> None:
         await self._sessions.close()
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
+    async def fetch(self, exchange: Exchange) -> Page:
         """Return the response to a request, whatever its status."""
-        own = self._plan.pages.get(request.page)
+        page = exchange.request.page
+        own = self._plan.pages.get(page)
         if own is None:
-            return await self._fetch(request, permit, read_body, self._plan.max_bytes)
+            return await self._fetch(exchange, self._plan)
         try:
-            return await self._fetch(request, permit, read_body, own.max_bytes)
+            return await self._fetch(exchange, own)
         except TooLarge as error:
-            raise _too_large(request.page, own.max_bytes, self._plan.max_bytes) or error from None
+            raise _too_large(page, own.max_bytes, self._plan.max_bytes) or error from None
 
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        """Return a fetcher that truncates longer bodies instead of refusing them."""
-        return _TruncatingFetcher(self._fetch, max_bytes)
-
-    async def _fetch(self, request: Request, permit: Permit, read: ReadBody, max_bytes: int) -> Page:
+    async def _fetch(self, exchange: Exchange, plan: FetchPlan) -> Page:
+        request, permit, cookies = exchange.request, exchange.permit, exchange.session.cookies
         headers = _prepared(request.extras.headers)
-        timeout_s = self._plan.of_page(request.page).timeout_s
         for _ in range(_FRESH_CONNECTIONS):
             await permit.approach()
-            if self._cookies is not None:
-                await self._cookies.refresh()
-            exchange = Exchange(headers, permit, timeout_s, self._clock)
-            token = _exchange.set(exchange)
+            if cookies is not None:
+                await cookies.refresh()
+            send = PermittedSend(headers, permit, plan.timeout_s, self._clock)
+            token = _send.set(send)
             try:
-                return await self._converse(request, exchange, read, max_bytes)
+                return await self._converse(exchange, send, plan)
             except StaleConnection:
                 # The entered window is unused: the next connection reserves its own.
                 permit = permit.another(request.host)
             except asyncio.CancelledError as error:
-                if not exchange.has_timed_out():
+                if not send.has_timed_out():
                     raise
-                raise TimedOut(f"{request.url}: no response within {timeout_s:g} s") from error
+                raise TimedOut(f"{request.url}: no response within {plan.timeout_s:g} s") from error
             except FOREIGN as error:
                 raise translate_error(error, request.url) from error
             finally:
-                exchange.end()
-                _exchange.reset(token)
+                send.end()
+                _send.reset(token)
         raise ConnectionDropped(f"{request.url}: the server closes every connection before a request is sent")
 
-    async def _converse(self, request: Request, exchange: Exchange, read: ReadBody, max_bytes: int) -> Page:
+    async def _converse(self, exchange: Exchange, send: PermittedSend, plan: FetchPlan) -> Page:
+        request, session_of_run = exchange.request, exchange.session
+        cookies, choose_proxy = session_of_run.cookies, session_of_run.choose_proxy
         extras = request.extras
-        proxy = self._choose_proxy(request) if self._choose_proxy is not None else None
-        cookies = self._cookies
-        exchange.cookie = cookies.header_for(request.url) if cookies is not None else None
+        proxy = choose_proxy(request) if choose_proxy is not None else None
+        send.cookie = cookies.header_for(request.url) if cookies is not None else None
         session, via = self._sessions.direct if proxy is None else self._sessions.via_proxy(proxy)
         answer = await session.request(
             extras.method,
@@ -158,7 +150,7 @@ class AiohttpTransport:
             lines = (value for name, value in answer.raw_headers if name.lower() == b"set-cookie")
             cookies.store(request.url, lines)
         try:
-            body = await read(answer, max_bytes)
+            body = await (read_start if plan.truncates else read_body)(answer, plan.max_bytes)
         except BaseException:
             answer.close()
             raise
@@ -174,7 +166,7 @@ class AiohttpTransport:
             body=body,
             charset=detect_charset(body, headers.get("content-type", "")),
             fetched_at=self._clock.now(),
-            elapsed_s=self._clock.monotonic() - exchange.sent_at,
+            elapsed_s=self._clock.monotonic() - send.sent_at,
         )
 
 
@@ -189,20 +181,6 @@ def _too_large(page: str, limit: int, usual: int) -> TooLarge | None:
         return TooLarge(what, hint="raise max_bytes of the step")
     what = f"the body has more bytes than pages.{page}.fetch.max_bytes allows ({limit})"
     return None if limit == usual else TooLarge(what)
-
-
-class _TruncatingFetcher:
-    """A fetcher that reads the start of bodies."""
-
-    def __init__(
-        self, fetch: Callable[[Request, Permit, ReadBody, int], Awaitable[Page]], max_bytes: int
-    ) -> None:
-        self._fetch = fetch
-        self._max_bytes = max_bytes
-
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        """Return the page with the start of its body."""
-        return await self._fetch(request, permit, read_start, self._max_bytes)
 
 
 @lru_cache(maxsize=1024)

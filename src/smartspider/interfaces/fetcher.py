@@ -1,4 +1,4 @@
-"""Fetching one request: the fetcher, its permit, and the transport at the bottom of the stack."""
+"""Fetching one request: the exchange, its permit, the fetchers it passes, and the transport at the bottom."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 import msgspec
 
+from smartspider.core.frontier.lease import Lease
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.request import Request
@@ -38,15 +39,6 @@ class Permit(Protocol):
         """Return a permit for `host`; it reserves its window when it is first used."""
 
 
-class Fetcher(Protocol):
-    """1. Returns a page for every response with a body, whatever its status. 2. Raises only `FetchFailed`.
-    3. Enters the permit exactly once per request that is sent. 4. Never retries by itself.
-    """
-
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        """Return the page for a request."""
-
-
 ChooseProxy = Callable[[Request], str | None]
 """Returns the URL of the proxy for a request; None for a direct connection."""
 
@@ -64,27 +56,55 @@ class Cookies(Protocol):
         """Store the cookies of the Set-Cookie headers of an answer."""
 
 
+class FetchSession(msgspec.Struct, frozen=True):
+    """As whom and which way requests are sent. `cookies` None: none are kept; `choose_proxy` None: direct."""
+
+    cookies: Cookies | None = None
+    choose_proxy: ChooseProxy | None = None
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """One request to send, with all that sending it takes. Fetchers pass it on, changed or as it is."""
+
+    request: Request
+    permit: Permit
+    session: FetchSession = FetchSession()
+    lease: Lease | None = None
+    """The lease it belongs to; None in previews."""
+
+    def sending(self, request: Request) -> Exchange:
+        """Return the exchange with a changed request."""
+        return Exchange(request, self.permit, self.session, self.lease)
+
+    def another(self, request: Request) -> Exchange:
+        """Return an exchange for one more request of the same lease, with a permit of its own."""
+        return Exchange(request, self.permit.another(request.host), self.session, self.lease)
+
+
+class Fetcher(Protocol):
+    """1. Returns a page for every response with a body, whatever its status. 2. Raises only `FetchFailed`.
+    3. Enters the permit exactly once per request that is sent. 4. Never retries by itself.
+    """
+
+    async def fetch(self, exchange: Exchange) -> Page:
+        """Return the page for the request of an exchange."""
+
+
 class TransportContext(msgspec.Struct, frozen=True):
-    """The values a transport gets from its worker. `cookies` None: none are kept."""
+    """The values a transport gets from its worker."""
 
     clock: Clock
     policy: AddressPolicy
-    choose_proxy: ChooseProxy | None = None
-    cookies: Cookies | None = None
 
 
-class RunTransport(Fetcher, Protocol):
-    """An opened transport."""
+class Transport(Fetcher, Protocol):
+    """A fetcher that sends requests over the network. `fetch.mode` of a task names it, and workers that have
+    it declare its name as a capability.
 
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        """Return a fetcher that truncates longer bodies instead of refusing them."""
-
-
-class Transport(RunTransport, Protocol):
-    """A fetcher that sends requests over the network: one exchange each, without redirects.
-
-    `fetch.mode` of a task names it, and workers that have it declare its name as a capability. It is an
-    asynchronous context manager, opened once per run.
+    1. Sends one request per exchange, without redirects, with the cookies and the proxy of its session.
+    2. Keeps the limits of `plan.of_page(request.page)`: `timeout_s` from the first byte, `max_bytes`.
+    3. Is an asynchronous context manager, opened once per run and worker: a run that is tuned keeps it.
+    4. Opens at once: what takes time, such as starting a browser, begins with the first request.
     """
 
     async def __aenter__(self) -> Self: ...

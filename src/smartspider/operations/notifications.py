@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from smartspider.core.notifications import ChannelKind, NotificationEvent
+from smartspider.core.notifications import NotificationEvent
 from smartspider.operations.operation import Body, Operations, Replay, operation
 from smartspider.services.inputs import parse_id
 from smartspider.views.listed import Listed
@@ -64,7 +64,9 @@ class NotificationOperations(Operations):
     async def create_notification(
         self,
         *,
-        kind: Annotated[ChannelKind, body()],
+        kind: Annotated[
+            str, body("A channel: webhook, email, slack, or one of a plug-in.", min_length=1, max_length=100)
+        ],
         address: Annotated[str, body("A URL, or an email address.", min_length=3, max_length=2000)],
         events: Annotated[
             Sequence[NotificationEvent],

@@ -7,19 +7,15 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
 from smartspider.core.errors import NotBuilt, NotFound, Problem
-from smartspider.core.functions import CRASHES, error_text, pass_interrupt, printing_apart, short_name
+from smartspider.core.functions import short_name
 from smartspider.interfaces.step import ItemStep, ValueStep
-from smartspider.pipeline.options import (
-    COMMON,
-    InvalidOption,
-    keyword_arguments,
-    option_problems,
-    show,
-    step_parameters,
-)
 from smartspider.pipeline.paths import parse_path
 from smartspider.pipeline.steps.fields import RenameStep, TemplateStep, UniqueStep
 from smartspider.pipeline.value_step import OnError
+from smartspider.plugins.options import construct, option_parameters, option_problems, show
+
+COMMON = ("use", "fields", "on_error", "enabled")
+"""Keys of every step that are not options; `fields` is passed to steps with that parameter."""
 
 _OURS = "smartspider.pipeline.steps."
 
@@ -65,34 +61,21 @@ def build_step(
         problems.append(Problem(f"{path}.use" if len(step) > 1 else path, error.message, error.hint))
         return None
     options = {name: value for name, value in step.items() if name not in COMMON}
-    wrong = [*option_problems(factory, options, path), *_common_problems(step, path, is_rule=is_rule)]
+    wrong = option_problems("step", factory, options, path, COMMON)
+    wrong += _common_problems(step, path, is_rule=is_rule)
     if wrong:
         problems += wrong
         return None
     fields = step.get("fields")
-    addresses = "fields" in step_parameters(factory) and not is_rule
-    given = {**keyword_arguments(factory, options), **({"fields": fields} if addresses else {})}
-    made, problem = _made(factory, given, short_name(use), path)
+    addresses = "fields" in option_parameters(factory) and not is_rule
+    given = {**options, "fields": fields} if addresses else options
+    made, problem = construct("step", use, factory, given, path)
     built = BuiltStep(short_name(use), path, made, fields, step.get("on_error"), is_rule, addresses)
     problem = problem or _shape_problem(built)
     if problem is not None:
         problems.append(problem)
         return None
     return built
-
-
-def _made(
-    factory: Callable[..., Any], given: dict[str, Any], use: str, path: str
-) -> tuple[Any, Problem | None]:
-    try:
-        with printing_apart():
-            return factory(**given), None
-    except InvalidOption as error:
-        return None, Problem(f"{path}.{error.option}" if error.option else path, error.message, error.hint)
-    except CRASHES as error:  # a plug-in's constructor may raise anything
-        pass_interrupt(error)
-        reason = (str(error) if isinstance(error, Exception) else "") or error_text(error)
-        return None, Problem(path, f"the step {use!r} rejects its options: {reason}")
 
 
 def _common_problems(step: dict[str, Any], path: str, *, is_rule: bool) -> list[Problem]:

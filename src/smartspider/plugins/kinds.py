@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from smartspider.interfaces.fetcher import TransportFactory
+from smartspider.interfaces.layer import RequestLayer, ResponseLayer
 from smartspider.interfaces.output import OutputFactory
 from smartspider.interfaces.step import ItemStep, ValueStep
 
@@ -125,6 +126,16 @@ SOURCE: PluginKind[Callable[[Any], Any]] = PluginKind(
 )
 """A rule type that needs no selector: reads data that a page carries, as JSON values."""
 
+LAYER: PluginKind[Callable[..., RequestLayer | ResponseLayer]] = PluginKind(
+    "layer",
+    "smartspider.layers",
+    None,
+    {
+        "json": "smartspider.extract.json_layer:JsonLayer",
+    },
+)
+"""Changes requests and answers of a task, named by `use` in `layers`; see `interfaces/layer.py`."""
+
 TRANSPORT: PluginKind[TransportFactory] = PluginKind(
     "transport",
     "smartspider.transports",
@@ -147,4 +158,4 @@ CHANNEL: PluginKind[Callable[..., Any]] = PluginKind(
 )
 """Delivers notifications to one kind of target."""
 
-KINDS: tuple[PluginKind[Any], ...] = (OUTPUT, STEP, SOURCE, TRANSPORT, CHANNEL)
+KINDS: tuple[PluginKind[Any], ...] = (OUTPUT, STEP, SOURCE, LAYER, TRANSPORT, CHANNEL)

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from smartspider.core.errors import NotBuilt, NotFound
 from smartspider.core.extras import require_extra
@@ -59,6 +59,29 @@ def available(kind: PluginKind[Any]) -> list[str]:
 def is_known(kind: PluginKind[Any], name: str) -> bool:
     """Return whether a name is built in or installed. Nothing is loaded."""
     return name in kind.built_in or bool(_entry_points(kind, name))
+
+
+class InstalledPlugin(NamedTuple):
+    """A plug-in of an installed package. `problem` says why it cannot be used; empty if it can."""
+
+    kind: str
+    name: str
+    origin: str
+    problem: str
+
+
+def installed(kind: PluginKind[Any]) -> list[InstalledPlugin]:
+    """Return the plug-ins of installed packages, by name. Each is loaded."""
+    points = () if kind.group is None else entry_points(group=kind.group)
+    found = []
+    for name, origin in sorted({(point.name, _origin(point)) for point in points}):
+        problem = "the name is that of a built-in one, which is used" if name in kind.built_in else ""
+        try:
+            resolve(kind, name)
+        except NotBuilt as error:
+            problem = error.line
+        found.append(InstalledPlugin(kind.name, name, origin, problem))
+    return found
 
 
 def built_in(kind: PluginKind[Any]) -> list[Any]:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from smartspider.plugins.kinds import KINDS
+from smartspider.plugins.registry import installed
+
 PRODUCT = "smartspider-crawler"
 NOT_INSTALLED = "not installed: run `pip install smartspider-crawler`"
 MIN_FREE = 500_000_000
@@ -28,10 +31,11 @@ class DoctorCheck(msgspec.Struct, frozen=True):
 
 
 def check_installation(product: str = PRODUCT, *, folder: Path | None = None) -> list[DoctorCheck]:
-    """Check Python, the packages that `product` requires, SQLite, process limits, and the free space on the
-    disk of a folder, by default the current one.
+    """Check Python, the packages that `product` requires, the plug-ins of installed packages, SQLite, process
+    limits, and the free space on the disk of a folder, by default the current one.
     """
-    return [_python(), *_packages(product), _sqlite(), _disk(folder or Path.cwd()), _files()]
+    machine = [_sqlite(), _disk(folder or Path.cwd()), _files()]
+    return [_python(), *_packages(product), *_plugins(), *machine]
 
 
 def _python() -> DoctorCheck:
@@ -58,6 +62,18 @@ def _package(requirement: str) -> DoctorCheck:
         if where:
             return DoctorCheck(name, is_ok=True, detail=f"not installed; needed where {where.strip()}")
         return DoctorCheck(name, is_ok=False, detail=NOT_INSTALLED)
+
+
+def _plugins() -> list[DoctorCheck]:
+    return [
+        DoctorCheck(
+            f"{plugin.kind} {plugin.name}",
+            is_ok=not plugin.problem,
+            detail=f"{plugin.origin}: {plugin.problem}" if plugin.problem else plugin.origin,
+        )
+        for kind in KINDS
+        for plugin in installed(kind)
+    ]
 
 
 def _sqlite() -> DoctorCheck:

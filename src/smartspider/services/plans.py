@@ -14,6 +14,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning
 from smartspider.extract.compile import compile_pages
+from smartspider.fetch.layers import PageLayers, compile_layers
 from smartspider.interfaces.extractor import Extractor, Pipeline
 from smartspider.interfaces.offload import Offload
 from smartspider.pipeline import columns, item_schema
@@ -39,14 +40,15 @@ def with_tuning(plan: Plan, run: Run) -> Plan:
 
 
 class CompiledPlan(msgspec.Struct, frozen=True):
-    """The compiled rules of a plan; `pipeline` is None without steps."""
+    """The compiled rules and layers of a plan; `pipeline` is None without steps."""
 
     extractor: Extractor
     pipeline: Pipeline | None
+    layers: PageLayers
 
 
 def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
-    """Compile all rules and steps of a plan; raise `TaskInvalid` with every problem found.
+    """Compile all rules, steps and layers of a plan; raise `TaskInvalid` with every problem found.
 
     Only a local command runs functions of Python files; raise `NotBuilt` elsewhere.
     """
@@ -59,6 +61,7 @@ def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
     problems: list[Problem] = []
     extractor: Extractor | None = None
     pipeline: Pipeline | None = None
+    layers: PageLayers = {}
     try:
         extractor = compile_pages(plan.pages, plan.traps, steps.compile_chain)
     except TaskInvalid as error:
@@ -67,10 +70,14 @@ def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
         pipeline = steps.compile_pipeline(plan.pipeline, rule_columns(plan, find_step))
     except TaskInvalid as error:
         problems += error.problems
+    try:
+        layers = compile_layers(plan.layers, plan.pages)
+    except TaskInvalid as error:
+        problems += error.problems
     if extractor is None or problems:
         first = problems[0]
         raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
-    return CompiledPlan(extractor, pipeline)
+    return CompiledPlan(extractor, pipeline, layers)
 
 
 _ANY_ENTRY = {"entry_urls": ["http://localhost/"], "sitemaps": False}
@@ -140,7 +147,7 @@ def _remember(spec: bytes, plan: Plan) -> Plan:
 
 
 def _compiled(spec: bytes) -> Plan:
-    return compile_task(parse_spec(spec))
+    return plan_task(parse_spec(spec))
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ import msgspec
 
 from smartspider.core import failpoints
 from smartspider.core.errors import NotAllowed, NotFound
-from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
+from smartspider.core.notifications import Notification, NotificationEvent, NotificationTarget
 from smartspider.store import audit, statements, tasks
 from smartspider.store.database import Connection, Database, one, row, rows
 from smartspider.store.nodes import leadership
@@ -58,7 +58,7 @@ class NotificationStore:
 
     async def add_target(
         self,
-        kind: ChannelKind,
+        kind: str,
         address: str,
         events: Sequence[NotificationEvent],
         *,

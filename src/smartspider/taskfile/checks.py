@@ -17,6 +17,7 @@ from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.entry_checks import find_entry_problems
 from smartspider.taskfile.keys import WORKS_TODAY, did_you_mean, nearest
 from smartspider.taskfile.model.entries import EntryList
+from smartspider.taskfile.model.fetch import MODES, fetch_modes
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
 from smartspider.taskfile.model.rules import Rule
@@ -24,6 +25,7 @@ from smartspider.taskfile.model.schedule import Schedule, find_schedule_problems
 from smartspider.taskfile.model.sections import Adaptive
 from smartspider.taskfile.model.task import Task
 from smartspider.taskfile.model.values import duration_s
+from smartspider.taskfile.problems import format_value
 from smartspider.taskfile.secret_checks import find_secret_problems
 
 _MAX_PROBLEMS = 100
@@ -38,11 +40,29 @@ def find_contradictions(task: Task) -> list[Problem]:
         *islice(find_entry_problems(task), _MAX_PROBLEMS),
         *_sitemaps(task),
         *_page_problems(task),
+        *_layer_pages(task),
         *_field_names(task),
         *_item_dedup(task),
         *_intervals(task),
         *_schedule(task),
         *islice(find_secret_problems(task), _MAX_PROBLEMS),
+    ]
+
+
+def find_unknown_modes(task: Task) -> list[Problem]:
+    """Return a problem for each `fetch.mode` that neither this version nor an installed package knows."""
+    named = {path: fetch.mode for path, fetch in task.fetch_sections.items() if fetch.mode is not None}
+    if set(MODES).issuperset(named.values()):
+        return []  # finding what is installed takes milliseconds
+    known = fetch_modes()
+    return [
+        Problem(
+            f"{path}.mode",
+            f"{format_value(mode)} is not one of {', '.join(known)}",
+            did_you_mean(near) if (near := nearest(mode, known)) else "",
+        )
+        for path, mode in named.items()
+        if mode not in known
     ]
 
 
@@ -147,6 +167,13 @@ def _step_fields(task: Task) -> Iterator[str]:
             yield from step.fields or ()
             to = (step.model_extra or {}).get("to")
             yield from [to] if isinstance(to, str) else map(str, to.values()) if isinstance(to, dict) else ()
+
+
+def _layer_pages(task: Task) -> Iterator[Problem]:
+    for index, layer in enumerate(task.layers):
+        for place, name in enumerate(layer.pages or ()):
+            if name not in task.page_types:
+                yield _unknown(f"layers[{index}].pages[{place}]", "page type", name, list(task.page_types))
 
 
 def _field_names(task: Task) -> Iterator[Problem]:
@@ -307,7 +334,7 @@ def _is_in_fetch(key: str) -> Finder:
 
 NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("pagination by scrolling is", _pagination("scroll")),
-    ("fetching by browser or impersonation is", _transport),
+    ("fetching by this mode is", _transport),
     ("proxy pools are", _is_in_fetch("proxy_pool")),
     ("waiting for an element is", _is_in_fetch("wait_for")),
     ("actions on a page are", _is_in_fetch("actions")),

@@ -34,7 +34,7 @@ def compile_task(task: Task) -> Plan:
 
 
 def plan_task(task: Task) -> Plan:
-    """Return the plan of a task, without the features that this version does not support."""
+    """Return the plan of a task, whatever is supported or installed now."""
     written = task_spec(task)
     task = bind_functions(task)
     dedup = task.dedup
@@ -63,6 +63,7 @@ def plan_task(task: Task) -> Plan:
         weight=task.priority + 1,
         overrides=tuple(_overrides(task)),
         pipeline=steps_of(task.pipeline),
+        layers=tuple(layer.model_dump(exclude_defaults=True) for layer in task.layers),
         logs_cleaning=task.cleaning_log,
         items=_item_dedup(task),
         recrawl=_recrawl(task),

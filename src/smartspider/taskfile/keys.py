@@ -16,7 +16,7 @@ from smartspider.taskfile.model.rules import FieldRule, Step
 from smartspider.taskfile.model.task import Task
 
 _PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
-_COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, with the value set by `smartspider secret set COOKIE`'
+_COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, stored by `smartspider secret set COOKIE`'
 WORKS_TODAY = {"proxy_pool": _PROXY, "use_cookie": _COOKIE, "cookie_id": _COOKIE}
 """Hints for keys that are not supported yet, which name what works today."""
 OF_OTHERS = {

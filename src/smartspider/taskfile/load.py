@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from smartspider.core.errors import NotFound, Problem, RequestInvalid, TaskInvalid
 from smartspider.core.schedules import ScheduleRule
-from smartspider.taskfile.checks import find_contradictions
+from smartspider.taskfile.checks import find_contradictions, find_unknown_modes
 from smartspider.taskfile.document import read_document, read_json_value, require_plain
 from smartspider.taskfile.entry_files import ExpandedTask, Report, expand_files
 from smartspider.taskfile.functions import identify_functions, refuse_functions
@@ -77,13 +77,21 @@ def parse_local_task(data: object, folder: Path) -> Task:
 
 def parse_spec(spec: bytes) -> Task:
     """Return the task of a stored run, which was validated when the run was created."""
-    return parse_task(json.loads(spec), is_local=True)
+    return _parse(json.loads(spec), is_local=True)
 
 
 def parse_task(data: object, *, is_local: bool = False, check_rules: CheckRules = no_rule_problems) -> Task:
     """Validate a task given as plain JSON values. Raise `TaskInvalid` with all problems, and with those of
     `check_rules`, which is not called for a valid task. Only a local task may name functions of Python files.
     """
+    task = _parse(data, is_local=is_local, check_rules=check_rules)
+    if problems := find_unknown_modes(task):
+        raise task_invalid([*problems, *check_rules(task)])
+    return task
+
+
+def _parse(data: object, *, is_local: bool, check_rules: CheckRules = no_rule_problems) -> Task:
+    """Validate a task, whatever packages are installed."""
     require_plain(data)
     if not isinstance(data, dict):
         raise task_invalid(

@@ -7,14 +7,15 @@ from typing import Literal
 import msgspec
 
 from smartspider.core.datetimes import format_time
-from smartspider.core.notifications import ChannelKind, Notification, NotificationEvent, NotificationTarget
+from smartspider.core.notifications import Notification, NotificationEvent, NotificationTarget
 
 
 class NotificationTargetView(msgspec.Struct, frozen=True):
     """A notification target. Users other than its owner and admins see only the host of `address`."""
 
     id: str
-    kind: ChannelKind
+    kind: str
+    """Its channel."""
     address: str
     events: list[NotificationEvent]
     task_id: str | None
@@ -35,7 +36,7 @@ class NotificationTargetMade(NotificationTargetView, frozen=True):
 class ChannelView(msgspec.Struct, frozen=True):
     """A kind of notification target, and what its address is."""
 
-    kind: ChannelKind
+    kind: str
     address: Literal["url", "email"]
     example: str
     is_signed: bool

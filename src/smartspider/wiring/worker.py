@@ -32,6 +32,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.session import RunCookies, Session
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.layers import layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.data_folder import run_lock_file
@@ -93,9 +94,9 @@ class JobFactory(msgspec.Struct, frozen=True):
         cookies = None
         if plan.fetch.cookies:
             cookies = RunCookies(lambda after: store.cookies(run.id, after=after), clock)
-        context = TransportContext(clock, policy, choose_proxy(self.installation.settings), cookies)
-        async with open_transport(plan.fetch, context) as transport:
-            yield Session(transport, cookies)
+        proxy = choose_proxy(self.installation.settings)
+        async with open_transport(plan.fetch, TransportContext(clock, policy)) as transport:
+            yield Session(transport=transport, cookies=cookies, choose_proxy=proxy)
 
     async def _secret_use(self, run: Run) -> SecretUse:
         """Return whose secrets a run may use: those of the owner of its task."""
@@ -137,11 +138,14 @@ class JobFactory(msgspec.Struct, frozen=True):
                 robots=robots,
                 refuse=links.redirect_refusal,
                 secrets=secrets if plan.sends_own_parts else None,
+                layers=layers_around(compiled.layers, plan.fetch, settings.watch.stall_s),
             )
             reader = self._reader(run, plan, compiled, links)
             redact = str if self.redactor is None else self.redactor.text
             bounded = ReadTimeout(reader, settings.watch.stall_s)
-            processor = Processor(plan, fetcher, bounded, self._permit_for, clock, redact=redact)
+            processor = Processor(
+                plan, fetcher, bounded, self._permit_for, clock, session=session, redact=redact
+            )
             yield Job(plan, processor, links)
 
     @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from smartspider.core.pages.extraction import Extraction, Link
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
-from smartspider.interfaces.fetcher import Permit
+from smartspider.interfaces.fetcher import Exchange
 
 HOST = "http://h.example"
 
@@ -25,9 +25,10 @@ class Site:
         self.fetched: Counter[str] = Counter()
         self._knock = asyncio.Event()
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        await permit.enter()
-        permit.sent()
+    async def fetch(self, exchange: Exchange) -> Page:
+        request = exchange.request
+        await exchange.permit.enter()
+        exchange.permit.sent()
         path = request.url.removeprefix(self._host)
         self.fetched[path] += 1
         self._knock.set()

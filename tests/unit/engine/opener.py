@@ -6,21 +6,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from smartspider.core.pages.page import Page
-from smartspider.core.requests.request import Request
 from smartspider.core.runs.run import Run
 from smartspider.engine.in_flight import Job
 from smartspider.engine.session import Session
-from smartspider.interfaces.fetcher import Fetcher, Permit
+from smartspider.interfaces.fetcher import Exchange
 
 
 class NoTransport:
     """The jobs of these workers bring their own fetchers."""
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        raise NotImplementedError(request, permit)
-
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        raise NotImplementedError(max_bytes)
+    async def fetch(self, exchange: Exchange) -> Page:
+        raise NotImplementedError(exchange)
 
 
 class JobOpener:
@@ -31,7 +27,7 @@ class JobOpener:
 
     @asynccontextmanager
     async def open_session(self, _run: Run) -> AsyncIterator[Session]:
-        yield Session(NoTransport(), None)
+        yield Session(transport=NoTransport())
 
     def open_job(self, run: Run, _session: Session) -> AbstractAsyncContextManager[Job]:
         return self._open_job(run)

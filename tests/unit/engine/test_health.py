@@ -13,7 +13,7 @@ from tests.unit.engine.test_worker import Crew
 from smartspider.core.errors import ConnectFailed
 from smartspider.core.events import Event, WorkerRestored, WorkerThrottled
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
-from smartspider.core.frontier.verdict import Close, HostNews, Settlement
+from smartspider.core.frontier.verdict import Close, HostNews, News, Settlement
 from smartspider.core.requests.request import make_request
 from smartspider.core.runs.run import HTTP_ONLY
 from smartspider.core.workers.host_assignment import owned_partitions
@@ -46,6 +46,16 @@ def test_requests_without_an_answer_count_for_some_hundred_requests() -> None:
     meter.record_settled([settlement()] * 5 * DECAY, 5 * DECAY)
     found = meter.measure()
     assert (found.fault_share < 0.05, found.pages, found.request_s) == (True, 5 * DECAY, 0.5)
+
+
+def test_news_of_another_subject_says_nothing_about_hosts() -> None:
+    class IdentityNews(News, frozen=True):
+        is_unreachable: bool = True
+
+    meter = HealthMeter()
+    refused = msgspec.structs.replace(settlement(), news=(IdentityNews(reason="signed out"),))
+    meter.record_settled([refused] * 5 * DECAY, 0)
+    assert (refused.host_news, meter.measure().fault_share) == (None, 0.0)
 
 
 def test_the_first_request_tells_how_long_one_takes() -> None:

@@ -23,7 +23,7 @@ from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.permits import GatePermit
 from smartspider.engine.processor import Processed, Processor
 from smartspider.engine.runtime import LocalBus
-from smartspider.interfaces.fetcher import Permit
+from smartspider.interfaces.fetcher import Exchange
 from smartspider.interfaces.frontier import Frontier
 from smartspider_testing.clock import ManualClock
 
@@ -39,9 +39,9 @@ class Gives:
         self._answer = answer
         self._clock = clock
 
-    async def fetch(self, _request: Request, permit: Permit) -> Page:
-        await permit.enter()
-        permit.sent()
+    async def fetch(self, exchange: Exchange) -> Page:
+        await exchange.permit.enter()
+        exchange.permit.sent()
         await self._clock.advance(2.0)
         if isinstance(self._answer, BaseException):
             raise self._answer

@@ -192,7 +192,7 @@ class Runs:
     @asynccontextmanager
     async def open_session(self, run: Run) -> AsyncIterator[Session]:
         self.open.append(f"session {run.id}")
-        yield Session(NoTransport(), None)
+        yield Session(transport=NoTransport())
         self.open.remove(f"session {run.id}")
 
     @asynccontextmanager

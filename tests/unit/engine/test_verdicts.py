@@ -37,6 +37,7 @@ ENDING = {
     errors.PrivateAddress: "skipped",
     errors.RobotsDisallowed: "skipped",
     errors.SignedOut: "dead",
+    errors.LayerFailed: "broken",
     errors.NotReadable: "broken",
     errors.PatternTimeout: "broken",
     errors.Unreadable: "broken",
@@ -111,15 +112,18 @@ def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:
 
 def test_only_a_host_that_gave_no_answer_counts_towards_its_circuit() -> None:
     judged = {kind: judge(lease(), kind("x"), POLICY, 0.0).news for kind in REACTIONS}
-    assert {kind for kind, news in judged.items() if news and news[0].is_unreachable} == {
-        *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut)
-    }
+    assert {
+        kind
+        for kind, news in judged.items()
+        if any(isinstance(one, HostNews) and one.is_unreachable for one in news)
+    } == {*(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut)}
     assert judged[errors.TimedOut] == (HostNews(is_unreachable=True, slow_down=True, reason="timeout: x"),)
 
 
 def test_a_host_without_robots_is_held_and_its_request_waits_as_long() -> None:
     verdict, news = judge(lease(), errors.RobotsUnavailable("x"), POLICY, 0.0)
     (host,) = news
+    assert isinstance(host, HostNews)
     assert host.hold_s == ROBOTS_HOLD_S
     assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == ROBOTS_HOLD_S
@@ -174,6 +178,7 @@ def test_retry_after_holds_the_host_and_is_never_shortened(status: int, value: s
     assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 120.0
     (host,) = news
+    assert isinstance(host, HostNews)
     assert host.hold_s == 120.0
     last = answered(status, attempts=3, retry_after=value)
     assert isinstance(last.verdict, Close)
@@ -213,6 +218,7 @@ def test_retry_after_is_kept_on_every_answer_that_is_tried_again(status: int) ->
     assert isinstance(verdict, RetryLater)
     assert verdict.delay_s == 120.0
     (host,) = news
+    assert isinstance(host, HostNews)
     assert host.hold_s == 120.0
 
 
@@ -229,6 +235,7 @@ def test_a_host_that_asks_for_mercy_is_heard_also_where_the_task_does_not_retry(
     verdict, news = answered(429, policy=RetryPolicy(on_status=frozenset({500})), retry_after=retry_after)
     assert verdict == Close("dead", "http 429", 429, cause="rate_limited")
     (host,) = news
+    assert isinstance(host, HostNews)
     assert host.slow_down
     assert not host.is_unreachable
 

@@ -20,7 +20,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.politeness import PolitenessPolicy
-from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.request import make_request
 from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan, RetryPolicy, RunLimits
 from smartspider.core.runs.run import Run
@@ -35,7 +35,7 @@ from smartspider.engine.run_source import GivenRuns
 from smartspider.engine.runtime import LocalBus, SystemClock
 from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
-from smartspider.interfaces.fetcher import Permit
+from smartspider.interfaces.fetcher import Exchange
 from smartspider.interfaces.ledger import SettleReport
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import KillableFrontier
@@ -334,9 +334,9 @@ async def test_where_an_entry_is_redirected_to_belongs_to_the_run(folder: DataFo
     crew = Crew(folder, {"http://www.h.example/": ["/a", "http://o.example/"]})
     answer = crew.site.fetch
 
-    async def fetch(request: Request, permit: Permit) -> Page:
-        page = await answer(request, permit)
-        return moved if request.url == f"{HOST}/" else page
+    async def fetch(exchange: Exchange) -> Page:
+        page = await answer(exchange)
+        return moved if exchange.request.url == f"{HOST}/" else page
 
     crew.site.fetch = fetch  # type: ignore[method-assign] # one page of this site redirects
     run = await crew.work()

@@ -4,11 +4,12 @@ import asyncio
 import re
 import ssl
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from smartspider.core.cookies.jar import CookieJar
@@ -17,9 +18,11 @@ from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.layers import compile_layers, layers_around
+from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
-from smartspider.interfaces.fetcher import Fetcher, TransportContext
+from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession, Permit, TransportContext
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
 
@@ -117,6 +120,7 @@ class Net:
         self.clock = HandClock()
         self.cache = MemoryRobotsCache()
         self.permit = FreePermit("page")
+        self.session = FetchSession(CookieJar(self.clock.now))
 
     @asynccontextmanager
     async def serve(self, answer: Handler | bytes, **options: Any) -> AsyncIterator[WireServer]:
@@ -154,6 +158,9 @@ class Net:
         assert normal is not None
         return make_request(normal, extras=Extras(**extras))
 
+    def exchange(self, request: Request, permit: Permit | None = None) -> Exchange:
+        return Exchange(request, permit or self.permit, self.session)
+
     @staticmethod
     def assert_prose(message: str) -> None:
         """Nothing of Python shows in a message: no reprs, classes and numbers of errors."""
@@ -162,9 +169,9 @@ class Net:
     def transport(
         self, plan: FetchPlan = FetchPlan(), *, tls: ssl.SSLContext | None = None, **options: Any
     ) -> AiohttpTransport:
-        options.setdefault("policy", AddressPolicy(opens_all=True))
-        options.setdefault("cookies", CookieJar(self.clock.now))
-        return AiohttpTransport(plan, TransportContext(self.clock, **options), tls=tls)
+        policy = options.pop("policy", AddressPolicy(opens_all=True))
+        self.session = msgspec.structs.replace(self.session, **options)
+        return AiohttpTransport(plan, TransportContext(self.clock, policy), tls=tls)
 
     @asynccontextmanager
     async def stack(
@@ -174,15 +181,18 @@ class Net:
         text: str = "1",
         obeys: bool = False,
         entries: tuple[str, ...] = (),
+        layers: Iterable[dict[str, Any]] = (),
+        layer_s: float = 20.0,
     ) -> AsyncIterator[Fetcher]:
         policy = AddressPolicy.parse(text, entries)
         headers = HeaderPlan(plan)
-        async with self.transport(plan, policy=policy) as transport:
+        async with open_transport(plan, TransportContext(self.clock, policy)) as transport:
             self.robots = build_robots(
                 transport, policy=policy, headers=headers, cache=self.cache, clock=self.clock
             )
             robots = self.robots if obeys else None
-            yield build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots)
+            around = layers_around(compile_layers(layers, ("default", "other", "@sitemap")), plan, layer_s)
+            yield build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots, layers=around)
 
 
 @pytest.fixture

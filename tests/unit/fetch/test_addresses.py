@@ -161,7 +161,7 @@ async def test_the_stack_refuses_literals_and_names_before_anything_leaves(net: 
     async with net.serve(net.http()) as server, net.stack(text="") as fetcher:
         for host in ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]"):
             with pytest.raises(PrivateAddress, match="SMARTSPIDER_ALLOW_PRIVATE"):
-                await fetcher.fetch(net.asks(f"http://{host}:{server.port}/"), net.permit)
+                await fetcher.fetch(net.exchange(net.asks(f"http://{host}:{server.port}/")))
     assert server.connections == 0
     assert net.permit.entered == []
 
@@ -170,7 +170,7 @@ async def test_a_name_that_resolves_to_this_machine_is_refused_by_the_transport(
     async with net.serve(net.http()) as server, net.transport(policy=CLOSED) as transport:
         request = net.asks(f"http://localhost:{server.port}/")
         results = await asyncio.gather(
-            *(transport.fetch(request, net.permit) for _ in range(3)), return_exceptions=True
+            *(transport.fetch(net.exchange(request)) for _ in range(3)), return_exceptions=True
         )
     assert all(isinstance(result, PrivateAddress) for result in results)
     assert server.connections == 0
@@ -182,5 +182,5 @@ async def test_a_redirect_on_the_same_host_to_a_closed_port_is_refused(net: Any)
         net.stack(text="", entries=(site.url,)) as fetcher,
     ):
         with pytest.raises(PrivateAddress, match=r"127\.0\.0\.1:1"):
-            await fetcher.fetch(net.asks(site.url), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(site.url)))
     assert net.permit.entered == ["page"]

@@ -31,7 +31,7 @@ async def test_the_version_goes_out_with_the_request(
 ) -> None:
     async with net.site({"/": net.http(b"", "304 Not Modified")}) as site, net.stack() as fetcher:
         page = await fetcher.fetch(
-            asks(net, site.url, version, headers=(("If-None-Match", "mine"),)), net.permit
+            net.exchange(asks(net, site.url, version, headers=(("If-None-Match", "mine"),)))
         )
     headers = site.seen[0].headers
     expected = [sent[0] or "mine", sent[1]]
@@ -44,7 +44,7 @@ async def test_another_page_is_not_asked_with_the_version_of_this_one(net: Any) 
     pages = {"/a": net.http(b"", "302 Found", Location="/b"), "/b": net.http(b"here")}
     async with net.site(pages) as site, net.stack() as fetcher:
         request = asks(net, f"{site.url}/a", PageVersion('"1"', MOMENT), headers=(("X-Own", "o"),))
-        page = await fetcher.fetch(request, net.permit)
+        page = await fetcher.fetch(net.exchange(request))
     assert page.body == b"here"
     assert [seen.headers.get("if-none-match") for seen in site.seen] == ['"1"', None]
     assert [seen.headers.get("if-modified-since") for seen in site.seen] == [MOMENT, None]

@@ -37,9 +37,9 @@ async def test_a_cookie_goes_back_byte_for_byte(net: Any, pair: bytes) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie:  " + pair + b" ; Path=/\r\n\r\n")
 
     async with net.serve(answer) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url)))
         for extras in ({}, {"method": "POST", "body": b"some body"}):
-            await transport.fetch(net.asks(server.url, **extras), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url, **extras)))
             assert server.seen[-1].headers["cookie"].encode("latin-1") == pair
             assert server.seen[-1].body == extras.get("body", b"")
     assert server.connections == 1
@@ -48,8 +48,8 @@ async def test_a_cookie_goes_back_byte_for_byte(net: Any, pair: bytes) -> None:
 async def test_bytes_of_the_session_stand_beside_cookies_of_the_request(net: Any) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=\xff\r\nSet-Cookie: b=2\r\n\r\n"
     async with net.serve(answer) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url), net.permit)
-        await transport.fetch(net.asks(server.url, headers=(("Cookie", "own=1; b=0;"),)), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url)))
+        await transport.fetch(net.exchange(net.asks(server.url, headers=(("Cookie", "own=1; b=0;"),))))
     assert server.seen[1].headers["cookie"] == "own=1; a=\xff; b=2"
 
 
@@ -58,7 +58,7 @@ async def test_a_refused_body_does_not_cost_its_cookie(net: Any) -> None:
     async with net.serve(answer) as server, net.transport(FetchPlan(max_bytes=2)) as transport:
         for _ in range(2):
             with pytest.raises(TooLarge):
-                await transport.fetch(net.asks(server.url), net.permit)
+                await transport.fetch(net.exchange(net.asks(server.url)))
     assert server.seen[1].headers["cookie"] == "id=7"
 
 

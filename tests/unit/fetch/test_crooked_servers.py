@@ -144,7 +144,7 @@ async def fetch(net: Any, answer: bytes, *, is_slow: bool = False, **extras: Any
         writer.close()
 
     async with net.serve(send) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
-        page: Page = await transport.fetch(net.asks(server.url, **extras), net.permit)
+        page: Page = await transport.fetch(net.exchange(net.asks(server.url, **extras)))
     return page
 
 
@@ -216,7 +216,7 @@ async def test_a_crooked_answer_ends_its_connection(net: Any) -> None:
     answer = b"HTTP/9.9 200 OK\r\n" + TWO + b"\r\nok"
     async with net.serve(answer) as server, net.transport() as transport:
         for _ in range(3):
-            assert (await transport.fetch(net.asks(server.url), net.permit)).body == b"ok"
+            assert (await transport.fetch(net.exchange(net.asks(server.url)))).body == b"ok"
     assert server.connections == 3
 
 
@@ -240,7 +240,7 @@ async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_page(ne
 
     async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
         for path in ("/a", "/b", "/c"):
-            page = await transport.fetch(net.asks(f"{server.url}{path}"), net.permit)
+            page = await transport.fetch(net.exchange(net.asks(f"{server.url}{path}")))
             assert page.body == path.encode()
             await sent_too_much.wait()
             await asyncio.sleep(0.01)  # for the client to receive it
@@ -258,7 +258,7 @@ async def test_a_bad_chunk_behind_another_is_noticed_at_once(net: Any) -> None:
 
     async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
         with pytest.raises(BadResponse):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
 
 
 async def test_bytes_behind_the_last_chunk_end_the_connection_and_not_the_page(net: Any) -> None:
@@ -270,7 +270,7 @@ async def test_bytes_behind_the_last_chunk_end_the_connection_and_not_the_page(n
 
     async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
         for _ in range(3):
-            assert (await transport.fetch(net.asks(server.url), net.permit)).body == b"ok"
+            assert (await transport.fetch(net.exchange(net.asks(server.url)))).body == b"ok"
     assert server.connections == 3
 
 

@@ -40,7 +40,7 @@ PACKED = {
 async def fetch(net: Any, body: bytes, encoding: str, plan: FetchPlan = FetchPlan()) -> bytes:
     answer = net.http(body, Content_Encoding=encoding)
     async with net.serve(answer) as server, net.transport(plan) as transport:
-        page = await transport.fetch(net.asks(server.url), net.permit)
+        page = await transport.fetch(net.exchange(net.asks(server.url)))
         return bytes(page.body)
 
 
@@ -63,7 +63,7 @@ async def test_bodies_that_come_byte_by_byte_are_decompressed(net: Any, encoding
         writer.close()
 
     async with net.serve(drip) as server, net.transport() as transport:
-        assert (await transport.fetch(net.asks(server.url), net.permit)).body == TEXT
+        assert (await transport.fetch(net.exchange(net.asks(server.url)))).body == TEXT
 
 
 async def test_padding_after_a_gzip_body_is_ignored(net: Any) -> None:
@@ -145,7 +145,7 @@ async def test_encodings_in_two_headers_are_undone_in_turn(net: Any) -> None:
     packed = gzip.compress(brotli.compress(TEXT))
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
     async with net.serve(head % len(packed) + packed) as server, net.transport() as transport:
-        assert (await transport.fetch(net.asks(server.url), net.permit)).body == TEXT
+        assert (await transport.fetch(net.exchange(net.asks(server.url)))).body == TEXT
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "br, gzip"])
@@ -168,8 +168,11 @@ async def test_a_stream_of_endless_members_is_refused(net: Any) -> None:
 
 async def test_a_cut_transport_cuts_decompressed_bytes(net: Any) -> None:
     answer = net.http(PACKED["gzip"], Content_Encoding="gzip")
-    async with net.serve(answer) as server, net.transport() as transport:
-        page = await transport.cut_at(1000).fetch(net.asks(server.url), net.permit)
+    async with (
+        net.serve(answer) as server,
+        net.transport(FetchPlan(max_bytes=1000, truncates=True)) as transport,
+    ):
+        page = await transport.fetch(net.exchange(net.asks(server.url)))
     assert page.body == TEXT[:1000]
 
 

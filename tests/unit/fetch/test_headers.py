@@ -18,7 +18,7 @@ def test_the_user_agent_says_who_we_are_and_whom_to_write_to() -> None:
 
 async def test_requests_say_who_asks_and_what_is_understood(net: Any) -> None:
     async with net.site({"/": net.http()}) as site, net.stack() as fetcher:
-        await fetcher.fetch(net.asks(site.url), net.permit)
+        await fetcher.fetch(net.exchange(net.asks(site.url)))
     headers = site.seen[0].headers
     assert headers["user-agent"] == user_agent()
     assert headers["accept-encoding"] == "gzip, deflate, br, zstd"
@@ -30,7 +30,7 @@ async def test_requests_say_who_asks_and_what_is_understood(net: Any) -> None:
 async def test_the_request_beats_the_task_and_the_task_beats_the_defaults(net: Any) -> None:
     plan = FetchPlan(headers=(("ACCEPT", "x/y"), ("X-Task", "t"), ("X-Both", "t")))
     async with net.site({"/": net.http()}) as site, net.stack(plan) as fetcher:
-        await fetcher.fetch(net.asks(site.url, headers=(("x-both", "r"), ("X-Own", "o"))), net.permit)
+        await fetcher.fetch(net.exchange(net.asks(site.url, headers=(("x-both", "r"), ("X-Own", "o")))))
     headers = site.seen[0].headers
     assert headers["accept"] == "x/y"
     assert (headers["x-task"], headers["x-both"], headers["x-own"]) == ("t", "r", "o")
@@ -82,7 +82,7 @@ async def test_a_page_type_has_its_own_headers_and_user_agent(net: Any) -> None:
     plan = FetchPlan(headers=(("Accept", "x/y"),), pages={"detail": own})
     async with net.site({"/": net.http()}) as site, net.stack(plan) as fetcher:
         for page in ("default", "detail"):
-            await fetcher.fetch(msgspec.structs.replace(net.asks(site.url), page=page), net.permit)
+            await fetcher.fetch(net.exchange(msgspec.structs.replace(net.asks(site.url), page=page)))
     assert [seen.headers["accept"] for seen in site.seen] == ["x/y", "application/json"]
     assert [seen.headers["user-agent"] for seen in site.seen] == [user_agent(), "mine"]
 

@@ -106,7 +106,7 @@ async def test_an_http_proxy_gets_the_whole_url(net: Any) -> None:
         chosen = proxy.url.replace("//", "//me:pw@")
         async with net.transport(choose_proxy=lambda _: chosen) as transport:
             for _ in range(2):
-                page = await transport.fetch(net.asks("http://shop.example/a"), net.permit)
+                page = await transport.fetch(net.exchange(net.asks("http://shop.example/a")))
     assert page.body == b"ok"
     assert proxy.asked[0] == "GET http://shop.example/a"
     assert proxy.authorization == "Basic " + base64.b64encode(b"me:pw").decode()
@@ -120,7 +120,7 @@ async def test_a_socks_proxy_resolves_the_name(net: Any) -> None:
         net.transport(choose_proxy=lambda _: proxy.url) as transport,
     ):
         for _ in range(2):
-            page = await transport.fetch(net.asks("http://shop.example/a"), net.permit)
+            page = await transport.fetch(net.exchange(net.asks("http://shop.example/a")))
     assert page.body == b"ok"
     assert proxy.asked == ["shop.example:80"]
     assert server.seen[0].headers["host"] == "shop.example"
@@ -132,8 +132,8 @@ async def test_the_proxy_is_chosen_for_each_request(net: Any) -> None:
         Proxy("http", server.port) as proxy,
         net.transport(choose_proxy=lambda r: proxy.url if "far" in r.url else None) as transport,
     ):
-        await transport.fetch(net.asks(f"{server.url}/near"), net.permit)
-        await transport.fetch(net.asks("http://shop.example/far"), net.permit)
+        await transport.fetch(net.exchange(net.asks(f"{server.url}/near")))
+        await transport.fetch(net.exchange(net.asks("http://shop.example/far")))
     assert proxy.asked == ["GET http://shop.example/far"]
 
 
@@ -144,8 +144,8 @@ async def test_cookies_are_shared_with_the_proxied_requests(net: Any) -> None:
         Proxy("http", server.port) as proxy,
         net.transport(choose_proxy=lambda r: proxy.url if "far" in r.url else None) as transport,
     ):
-        await transport.fetch(net.asks(f"{server.url}/near"), net.permit)
-        await transport.fetch(net.asks(f"{server.url}/far"), net.permit)
+        await transport.fetch(net.exchange(net.asks(f"{server.url}/near")))
+        await transport.fetch(net.exchange(net.asks(f"{server.url}/far")))
     assert server.seen[1].headers["cookie"] == "id=7"
 
 
@@ -160,7 +160,7 @@ async def test_tls_goes_through_a_tunnel(net: Any, kind: str, certificate: tuple
         Proxy(kind, server.port) as proxy,
         net.transport(choose_proxy=lambda _: proxy.url, tls=tls) as transport,
     ):
-        page = await transport.fetch(net.asks("https://shop.example/a"), net.permit)
+        page = await transport.fetch(net.exchange(net.asks("https://shop.example/a")))
     assert page.body == b"ok"
     assert "shop.example:443" in proxy.asked[0]
     assert net.permit.entered == ["page"]
@@ -181,7 +181,7 @@ async def test_a_proxy_that_refuses_is_the_one_to_blame(
     async with Proxy(kind, 1) as proxy, net.transport(choose_proxy=lambda _: proxy.url) as transport:
         proxy.refusal = refusal
         with pytest.raises(ProxyFailed) as caught:
-            await transport.fetch(net.asks(url), net.permit)
+            await transport.fetch(net.exchange(net.asks(url)))
     net.assert_prose(caught.value.message)
 
 
@@ -191,6 +191,6 @@ async def test_a_proxy_that_refuses_is_the_one_to_blame(
 async def test_a_proxy_that_is_not_there_is_the_one_to_blame(net: Any, proxy: str) -> None:
     async with net.transport(FetchPlan(timeout_s=5), choose_proxy=lambda _: proxy) as transport:
         with pytest.raises(ProxyFailed) as caught:
-            await transport.fetch(net.asks("http://shop.example/"), net.permit)
+            await transport.fetch(net.exchange(net.asks("http://shop.example/")))
     net.assert_prose(caught.value.message)
     assert net.permit.entered == []

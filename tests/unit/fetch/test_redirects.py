@@ -52,7 +52,7 @@ async def test_hops_on_one_host_are_followed_each_with_a_permit(net: Any) -> Non
         "/c?x=1": net.http(b"here"),
     }
     async with net.site(pages) as site, net.stack() as fetcher:
-        page = await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        page = await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
     assert (page.body, page.url) == (b"here", f"{site.url}/c?x=1")
     assert page.hops == (f"{site.url}/a", f"{site.url}/b")
     assert net.permit.entered == ["page", "127.0.0.1", "127.0.0.1"]
@@ -60,7 +60,7 @@ async def test_hops_on_one_host_are_followed_each_with_a_permit(net: Any) -> Non
 
 async def test_a_page_without_redirect_has_no_hops(net: Any) -> None:
     async with net.site({"/": net.http(b"x", Refresh="0; url=/b")}) as site, net.stack() as fetcher:
-        assert (await fetcher.fetch(net.asks(site.url), net.permit)).hops == ()
+        assert (await fetcher.fetch(net.exchange(net.asks(site.url)))).hops == ()
     assert len(site.seen) == 1
 
 
@@ -70,7 +70,7 @@ async def test_a_hop_to_another_host_ends_the_fetch(net: Any) -> None:
         "/b": net.http(b"", "302 Found", Location="http://other.example/c"),
     }
     async with net.site(pages) as site, net.stack() as fetcher:
-        page = await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        page = await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
     assert (page.status, page.url, page.hops) == (302, f"{site.url}/b", (f"{site.url}/a",))
     assert redirect_target(page) == "http://other.example/c"
 
@@ -93,7 +93,7 @@ async def test_methods_change_as_in_browsers(net: Any, status: str, method: str,
     pages = {"/a": net.http(b"", status, Location="/b"), "/b": net.http(b"")}
     async with net.site(pages) as site, net.stack() as fetcher:
         request = net.asks(f"{site.url}/a", method=method, body=body, headers=(("Content-Type", "text/x"),))
-        page = await fetcher.fetch(request, net.permit)
+        page = await fetcher.fetch(net.exchange(request))
     last = site.seen[-1]
     assert (last.method, last.body) == (becomes, b"" if becomes in {"GET", "HEAD"} else b"abc")
     assert page.became_get is (becomes != method)
@@ -108,8 +108,8 @@ async def test_secrets_stay_with_their_origin(net: Any) -> None:
             "/other": net.http(b"", "302 F", Location=f"{other.url}/b"),
         }
         async with net.site(pages) as site, net.stack(FetchPlan(headers=secrets)) as fetcher:
-            await fetcher.fetch(net.asks(f"{site.url}/same"), net.permit)
-            await fetcher.fetch(net.asks(f"{site.url}/other"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/same")))
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/other")))
     kept, dropped = site.seen[1].headers, other.seen[0].headers
     assert (kept["authorization"], kept["cookie"]) == ("Bearer x", "a=1")
     assert "authorization" not in dropped
@@ -122,7 +122,7 @@ async def test_a_loop_is_noticed_soon(net: Any) -> None:
     pages = {"/a": net.http(b"", "302 F", Location="/b"), "/b": net.http(b"", "302 F", Location="/a")}
     async with net.site(pages) as site, net.stack(FetchPlan(max_redirects=50)) as fetcher:
         with pytest.raises(TooManyRedirects, match="loop"):
-            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
     assert len(site.seen) == 6
 
 
@@ -136,7 +136,7 @@ async def test_a_cookie_wall_lets_the_visitor_in(net: Any) -> None:
             writer.write(net.http(b"", "302 F", Location="/wall"))
 
     async with net.serve(wall) as server, net.stack() as fetcher:
-        page = await fetcher.fetch(net.asks(server.url), net.permit)
+        page = await fetcher.fetch(net.exchange(net.asks(server.url)))
     assert page.body == b"welcome"
     assert page.hops == (f"{server.url}/", f"{server.url}/wall")
 
@@ -147,20 +147,21 @@ async def test_a_chain_ends_at_the_limit(net: Any) -> None:
         writer.write(net.http(b"end") if number == 4 else net.http(b"", "302 F", Location=f"/{number + 1}"))
 
     async with net.serve(chain) as server, net.stack(FetchPlan(max_redirects=3)) as fetcher:
-        assert (await fetcher.fetch(net.asks(f"{server.url}/1"), net.permit)).body == b"end"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{server.url}/1")))).body == b"end"
         with pytest.raises(TooManyRedirects, match="more than 3"):
-            await fetcher.fetch(net.asks(f"{server.url}/0"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{server.url}/0")))
 
 
 async def test_the_layer_needs_nothing_but_a_fetcher(net: Any) -> None:
     class Canned:
-        async def fetch(self, request: Any, permit: Any) -> Page:
+        async def fetch(self, exchange: Any) -> Page:
+            request = exchange.request
             return redirecting(
                 "http://h.example/z" if request.url.endswith("b") else "mailto:x", url=request.url
             )
 
     with pytest.raises(BadRedirect):
-        await RedirectLayer(Canned(), 5).fetch(net.asks("http://h.example/b"), net.permit)
+        await RedirectLayer(Canned(), 5).fetch(net.exchange(net.asks("http://h.example/b")))
 
 
 def forwarding(target: str) -> bytes:
@@ -177,7 +178,7 @@ async def test_a_meta_refresh_is_a_hop_with_a_permit(net: Any) -> None:
     }
     async with net.site(pages) as site, net.stack() as fetcher:
         request = net.asks(f"{site.url}/a", method="POST", body=b"x")
-        page = await fetcher.fetch(request, net.permit)
+        page = await fetcher.fetch(net.exchange(request))
     assert (page.body, page.became_get, page.refresh) == (b"here", True, None)
     assert page.hops == (f"{site.url}/a", f"{site.url}/b", f"{site.url}/c")
     assert net.permit.entered == ["page", *["127.0.0.1"] * 3]
@@ -187,7 +188,7 @@ async def test_a_meta_refresh_is_a_hop_with_a_permit(net: Any) -> None:
 async def test_a_meta_refresh_to_another_host_ends_the_fetch(net: Any) -> None:
     pages = {"/a": net.http(forwarding("http://other.example/b"), Content_Type="text/html")}
     async with net.site(pages) as site, net.stack() as fetcher:
-        page = await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        page = await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
     assert (page.hops, redirect_target(page)) == ((), "http://other.example/b")
 
 
@@ -198,7 +199,7 @@ async def test_a_loop_of_meta_refreshes_is_noticed(net: Any) -> None:
     }
     async with net.site(pages) as site, net.stack(FetchPlan(max_redirects=50)) as fetcher:
         with pytest.raises(TooManyRedirects, match="loop"):
-            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
     assert len(site.seen) == 6
 
 
@@ -206,5 +207,5 @@ async def test_a_loop_of_meta_refreshes_is_noticed(net: Any) -> None:
 async def test_a_failure_that_forwards_its_visitors_stays_a_failure(net: Any, status: str) -> None:
     pages = {"/": net.http(forwarding("/b"), status, Content_Type="text/html")}
     async with net.site(pages) as site, net.stack() as fetcher:
-        page = await fetcher.fetch(net.asks(site.url), net.permit)
+        page = await fetcher.fetch(net.exchange(net.asks(site.url)))
     assert (page.refresh, redirect_target(page)) == (None, None)

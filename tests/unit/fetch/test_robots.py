@@ -28,10 +28,10 @@ def site_with(net: Any, robots: bytes, **pages: bytes) -> Any:
 async def test_robots_is_read_once_and_obeyed(net: Any) -> None:
     async with site_with(net, net.http(RULES)) as site, net.stack(obeys=True) as fetcher:
         assert net.robots.allowed_if_known(f"{site.url}/a") is None
-        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))).body == b"a"
         with pytest.raises(RobotsDisallowed, match=rf"{site.url} forbids /secret/x \(Disallow: /secret\)"):
-            await fetcher.fetch(net.asks(f"{site.url}/secret/x"), net.permit)
-        assert (await fetcher.fetch(net.asks(f"{site.url}/secret/open"), net.permit)).body == b"o"
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/secret/x")))
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/secret/open")))).body == b"o"
         assert net.robots.allowed_if_known(f"{site.url}/a") is True
         assert net.robots.allowed_if_known(f"{site.url}/secret/x") is False
         file = RobotsFile(RULES)
@@ -46,7 +46,7 @@ async def test_robots_is_read_once_and_obeyed(net: Any) -> None:
 
 async def test_concurrent_fetches_wait_for_one_robots_request(net: Any) -> None:
     async with site_with(net, net.http(RULES)) as site, net.stack(obeys=True) as fetcher:
-        await asyncio.gather(*(fetcher.fetch(net.asks(f"{site.url}/a"), net.permit) for _ in range(8)))
+        await asyncio.gather(*(fetcher.fetch(net.exchange(net.asks(f"{site.url}/a"))) for _ in range(8)))
     assert [seen.target for seen in site.seen].count("/robots.txt") == 1
 
 
@@ -62,9 +62,9 @@ async def test_a_cancelled_leader_is_replaced_by_a_waiter(net: Any) -> None:
 
     is_stuck = asyncio.Event()
     async with site_with(net, net.http(RULES)) as site, net.stack(obeys=True) as fetcher:
-        leader = asyncio.create_task(fetcher.fetch(net.asks(f"{site.url}/a"), Closed()))
+        leader = asyncio.create_task(fetcher.fetch(net.exchange(net.asks(f"{site.url}/a"), Closed())))
         await is_stuck.wait()
-        waiter = asyncio.create_task(fetcher.fetch(net.asks(f"{site.url}/a"), net.permit))
+        waiter = asyncio.create_task(fetcher.fetch(net.exchange(net.asks(f"{site.url}/a"))))
         await asyncio.sleep(0)
         leader.cancel()
         assert (await waiter).body == b"a"
@@ -74,7 +74,7 @@ async def test_a_cancelled_leader_is_replaced_by_a_waiter(net: Any) -> None:
 @pytest.mark.parametrize("status", ["401 No", "403 No", "404 No", "410 Gone", "429 Slow", "300 Choose"])
 async def test_without_a_robots_file_everything_is_allowed(net: Any, status: str) -> None:
     async with site_with(net, net.http(b"Disallow: /", status)) as site, net.stack(obeys=True) as fetcher:
-        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))).body == b"a"
         assert net.robots.allowed_if_known(f"{site.url}/anything") is True
     assert net.cache.answers[site.url].body is None
 
@@ -84,13 +84,13 @@ async def test_a_broken_server_forbids_everything_for_a_minute(net: Any) -> None
     async with net.site(pages) as site, net.stack(obeys=True) as fetcher:
         for _ in range(2):
             with pytest.raises(RobotsUnavailable, match=f"{site.url} answers 503"):
-                await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+                await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
         assert len(site.seen) == 1
         assert net.robots.allowed_if_known(f"{site.url}/a") is None
         assert net.cache.answers == {}
         pages["/robots.txt"] = net.http(b"")
         net.clock.at += KEEP_UNAVAILABLE_S
-        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))).body == b"a"
 
 
 async def test_a_network_failure_is_the_failure_of_the_page(net: Any) -> None:
@@ -100,7 +100,7 @@ async def test_a_network_failure_is_the_failure_of_the_page(net: Any) -> None:
 
     async with net.serve(drop) as server, net.stack(obeys=True) as fetcher:
         results = await asyncio.gather(
-            *(fetcher.fetch(net.asks(f"{server.url}/a"), net.permit) for _ in range(3)),
+            *(fetcher.fetch(net.exchange(net.asks(f"{server.url}/a"))) for _ in range(3)),
             return_exceptions=True,
         )
     assert all(isinstance(result, ConnectionDropped) for result in results)
@@ -110,13 +110,13 @@ async def test_a_network_failure_is_the_failure_of_the_page(net: Any) -> None:
 async def test_robots_is_read_again_after_a_day(net: Any) -> None:
     pages = {"/robots.txt": net.http(b""), "/a": net.http(b"a")}
     async with net.site(pages) as site, net.stack(obeys=True) as fetcher:
-        await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
         pages["/robots.txt"] = net.http(b"User-agent: SmartSpider\nDisallow: /")
         net.clock.at += KEEP_S - 1
-        await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+        await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
         net.clock.at += 1
         with pytest.raises(RobotsDisallowed):
-            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
 
 
 async def test_what_the_store_knows_is_not_asked_for(net: Any) -> None:
@@ -124,12 +124,12 @@ async def test_what_the_store_knows_is_not_asked_for(net: Any) -> None:
         now = net.clock.now()
         net.cache.answers[site.url] = RobotsAnswer(site.url, 200, RULES, now, now + 100)
         with pytest.raises(RobotsDisallowed):
-            await fetcher.fetch(net.asks(f"{site.url}/secret"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/secret")))
         assert not site.seen
         net.clock.at += 100
         net.cache.answers[site.url] = RobotsAnswer(site.url, 200, RULES, now, now + 200)
         with pytest.raises(RobotsDisallowed):
-            await fetcher.fetch(net.asks(f"{site.url}/secret"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/secret")))
     assert not site.seen
 
 
@@ -150,7 +150,7 @@ async def test_files_are_kept_as_far_as_there_is_room_those_asked_for_last(
             max_bytes=2 * len(RULES),
         )
         for number in (0, 1, 0, 3, 2, 2):
-            await robots.check(f"{origins[number]}/a", net.permit)
+            await robots.check(net.exchange(net.asks(f"{origins[number]}/a")))
     known = [robots.allowed_if_known(f"{origin}/a") for origin in origins]
     assert known == [True, None, True, True]
 
@@ -163,7 +163,7 @@ async def test_redirects_of_robots_are_followed_also_to_other_hosts(net: Any) ->
             net.stack(obeys=True) as fetcher,
         ):
             with pytest.raises(RobotsDisallowed, match=site.url):
-                await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+                await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
     assert net.permit.entered == ["127.0.0.1", "localhost"]
 
 
@@ -173,7 +173,7 @@ async def test_a_redirect_of_robots_to_a_private_address_is_refused(net: Any) ->
         net.stack(text="", entries=(site.url,), obeys=True) as fetcher,
     ):
         with pytest.raises(PrivateAddress):
-            await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))
 
 
 async def test_too_many_redirects_of_robots_count_as_no_file(net: Any) -> None:
@@ -181,7 +181,7 @@ async def test_too_many_redirects_of_robots_count_as_no_file(net: Any) -> None:
         site_with(net, net.http(b"", "301 M", Location="/robots.txt")) as site,
         net.stack(obeys=True) as fetcher,
     ):
-        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))).body == b"a"
     assert len(site.seen) == 7
 
 
@@ -190,14 +190,14 @@ async def test_a_bad_redirect_of_robots_counts_as_no_file(net: Any) -> None:
         site_with(net, net.http(b"", "302 F", Location="mailto:x")) as site,
         net.stack(obeys=True) as fetcher,
     ):
-        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))).body == b"a"
 
 
 async def test_every_hop_of_a_page_is_asked_for(net: Any) -> None:
     moved = net.http(b"", "302 F", Location="/secret/x")
     async with site_with(net, net.http(RULES), moved=moved) as site, net.stack(obeys=True) as fetcher:
         with pytest.raises(RobotsDisallowed):
-            await fetcher.fetch(net.asks(f"{site.url}/moved"), net.permit)
+            await fetcher.fetch(net.exchange(net.asks(f"{site.url}/moved")))
     assert [seen.target for seen in site.seen] == ["/robots.txt", "/moved"]
 
 
@@ -206,7 +206,7 @@ async def test_robots_itself_may_always_be_read(net: Any) -> None:
         site_with(net, net.http(b"User-agent: *\nDisallow: /")) as site,
         net.stack(obeys=True) as fetcher,
     ):
-        page = await fetcher.fetch(net.asks(f"{site.url}/robots.txt"), net.permit)
+        page = await fetcher.fetch(net.exchange(net.asks(f"{site.url}/robots.txt")))
     assert page.body.startswith(b"User-agent")
 
 
@@ -215,7 +215,7 @@ async def test_a_huge_robots_file_is_read_up_to_the_limit(net: Any) -> None:
     padding = b"Disallow: /%s\n" % (b"x" * 85)
     huge = start + padding * (MAX_BYTES // len(padding)) + b"Disallow: /a\n" * 10_000
     async with site_with(net, net.http(huge)) as site, net.stack(obeys=True) as fetcher:
-        assert (await fetcher.fetch(net.asks(f"{site.url}/a"), net.permit)).body == b"a"
+        assert (await fetcher.fetch(net.exchange(net.asks(f"{site.url}/a")))).body == b"a"
         assert net.robots.allowed_if_known(f"{site.url}/secret") is False
 
 

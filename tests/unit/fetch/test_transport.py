@@ -51,7 +51,7 @@ class GatePermit:
 async def test_a_page_has_what_the_server_sent(net: Any) -> None:
     answer = net.http(b"<p>hi</p>", "404 Not Here", Content_Type="text/html; charset=gbk", X_A="1", X_a="2")
     async with net.serve(answer) as server, net.transport() as transport:
-        page = await transport.fetch(net.asks(f"{server.url}/p?a=[1]|%zz"), net.permit)
+        page = await transport.fetch(net.exchange(net.asks(f"{server.url}/p?a=[1]|%zz")))
     assert page.status == 404
     assert page.body == b"<p>hi</p>"
     assert page.charset == "gb18030"
@@ -65,7 +65,7 @@ async def test_a_page_has_what_the_server_sent(net: Any) -> None:
 async def test_method_headers_and_body_go_out(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport() as transport:
         request = net.asks(server.url, method="POST", headers=(("Content-Type", "text/x"),), body=b"abc")
-        await transport.fetch(request, net.permit)
+        await transport.fetch(net.exchange(request))
     assert server.seen[0].method == "POST"
     assert server.seen[0].body == b"abc"
     assert server.seen[0].headers["content-type"] == "text/x"
@@ -73,19 +73,19 @@ async def test_method_headers_and_body_go_out(net: Any) -> None:
 
 async def test_a_request_may_name_another_host_than_its_url(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url, headers=(("host", "shop.example"),)), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url, headers=(("host", "shop.example"),))))
     assert server.seen[0].headers["host"] == "shop.example"
 
 
 async def test_a_body_of_megabytes_goes_out(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url, method="POST", body=b"x" * 2_000_000), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url, method="POST", body=b"x" * 2_000_000)))
     assert len(server.seen[0].body) == 2_000_000
 
 
 async def test_redirects_are_given_not_followed(net: Any) -> None:
     async with net.serve(net.http(b"", "302 Found", Location="/b")) as server, net.transport() as transport:
-        page = await transport.fetch(net.asks(server.url), net.permit)
+        page = await transport.fetch(net.exchange(net.asks(server.url)))
     assert (page.status, page.headers["location"], len(server.seen)) == (302, "/b", 1)
 
 
@@ -97,9 +97,9 @@ async def test_a_dropped_keep_alive_connection_is_not_retried(net: Any) -> None:
             writer.close()
 
     async with net.serve(answer) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url)))
         with pytest.raises(ConnectionDropped):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
     assert len(server.seen) == 2
     assert net.permit.entered == ["page", "page"]
 
@@ -107,14 +107,14 @@ async def test_a_dropped_keep_alive_connection_is_not_retried(net: Any) -> None:
 async def test_connections_are_reused(net: Any) -> None:
     async with net.serve(net.http(b"x" * 50_000)) as server, net.transport() as transport:
         for _ in range(5):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
     assert server.connections == 1
 
 
 async def test_the_permit_is_entered_between_the_connection_and_the_first_byte(net: Any) -> None:
     permit = GatePermit()
     async with net.serve(net.http(b"ok")) as server, net.transport() as transport:
-        fetching = asyncio.create_task(transport.fetch(net.asks(server.url), permit))
+        fetching = asyncio.create_task(transport.fetch(net.exchange(net.asks(server.url), permit)))
         await permit.is_waited_for.wait()
         assert not server.seen
         permit.opens.set()
@@ -126,7 +126,7 @@ async def test_waiting_for_the_gate_costs_no_time_of_the_exchange(net: Any) -> N
     permit = GatePermit()
     plan = FetchPlan(timeout_s=0.05)
     async with net.serve(net.http(b"ok")) as server, net.transport(plan) as transport:
-        fetching = asyncio.create_task(transport.fetch(net.asks(server.url), permit))
+        fetching = asyncio.create_task(transport.fetch(net.exchange(net.asks(server.url), permit)))
         asyncio.get_running_loop().call_later(0.2, permit.opens.set)
         assert (await fetching).body == b"ok"
 
@@ -143,8 +143,8 @@ async def test_a_connection_that_dies_while_the_gate_is_closed_is_replaced_with_
     free = FreePermit()
     permit = GatePermit(free.another)
     async with net.serve(answer) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url), net.permit)
-        fetching = asyncio.create_task(transport.fetch(net.asks(server.url), permit))
+        await transport.fetch(net.exchange(net.asks(server.url)))
+        fetching = asyncio.create_task(transport.fetch(net.exchange(net.asks(server.url), permit)))
         await permit.is_waited_for.wait()
         closing[0].close()
         await closing[0].wait_closed()
@@ -161,13 +161,13 @@ async def test_a_silent_server_times_out(net: Any) -> None:
 
     async with net.serve(silent) as server, net.transport(SHORT) as transport:
         with pytest.raises(TimedOut, match=r"0\.3 s"):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
 
 
 async def test_a_handshake_that_never_ends_times_out_without_a_permit(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport(SHORT) as transport:
         with pytest.raises(TimedOut, match="connecting"):
-            await transport.fetch(net.asks(server.url.replace("http:", "https:")), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url.replace("http:", "https:"))))
     assert net.permit.entered == []
 
 
@@ -181,7 +181,7 @@ async def test_a_slow_drip_times_out_as_a_whole(net: Any) -> None:
 
     async with net.serve(drip) as server, net.transport(SHORT) as transport:
         with pytest.raises(TimedOut):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
 
 
 async def test_an_endless_body_is_stopped_at_the_limit(net: Any) -> None:
@@ -197,7 +197,7 @@ async def test_an_endless_body_is_stopped_at_the_limit(net: Any) -> None:
 
     async with net.serve(endless) as server, net.transport(FetchPlan(max_bytes=200_000)) as transport:
         with pytest.raises(TooLarge):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
     assert sent < 20_000_000
 
 
@@ -208,7 +208,7 @@ async def test_a_declared_length_over_the_limit_is_refused_before_the_body(net: 
         net.transport(FetchPlan(max_bytes=4999, timeout_s=5)) as transport,
     ):
         with pytest.raises(TooLarge, match="5000"):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
 
 
 async def test_a_body_of_exactly_the_limit_is_a_page(net: Any) -> None:
@@ -216,19 +216,20 @@ async def test_a_body_of_exactly_the_limit_is_a_page(net: Any) -> None:
         net.serve(net.http(b"x" * 5000)) as server,
         net.transport(FetchPlan(max_bytes=5000)) as transport,
     ):
-        assert len((await transport.fetch(net.asks(server.url), net.permit)).body) == 5000
+        assert len((await transport.fetch(net.exchange(net.asks(server.url)))).body) == 5000
 
 
 async def test_the_length_of_a_head_answer_is_no_body(net: Any) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n"
     async with net.serve(answer) as server, net.transport(FetchPlan(max_bytes=1000)) as transport:
-        page = await transport.fetch(net.asks(server.url, method="HEAD"), net.permit)
+        page = await transport.fetch(net.exchange(net.asks(server.url, method="HEAD")))
     assert page.body == b""
 
 
 async def test_a_cut_transport_gives_the_first_bytes(net: Any) -> None:
-    async with net.serve(net.http(b"abcdef" * 1000)) as server, net.transport() as transport:
-        page = await transport.cut_at(10).fetch(net.asks(server.url), net.permit)
+    plan = FetchPlan(max_bytes=10, truncates=True)
+    async with net.serve(net.http(b"abcdef" * 1000)) as server, net.transport(plan) as transport:
+        page = await transport.fetch(net.exchange(net.asks(server.url)))
     assert page.body == b"abcdefabcd"
 
 
@@ -252,7 +253,7 @@ async def test_odd_servers_are_understood(net: Any, answer: bytes, body: bytes) 
         writer.close()
 
     async with net.serve(odd) as server, net.transport(FetchPlan(timeout_s=5)) as transport:
-        page = await transport.fetch(net.asks(server.url), net.permit)
+        page = await transport.fetch(net.exchange(net.asks(server.url)))
     assert page.body == body
     "".join(page.headers.values()).encode()
 
@@ -262,7 +263,7 @@ async def test_a_closed_port_is_a_failed_connection(net: Any) -> None:
         url = server.url
     async with net.transport() as transport:
         with pytest.raises(ConnectFailed) as caught:
-            await transport.fetch(net.asks(url), net.permit)
+            await transport.fetch(net.exchange(net.asks(url)))
     net.assert_prose(caught.value.message)
     assert net.permit.entered == []
 
@@ -271,36 +272,36 @@ async def test_a_closed_port_is_a_failed_connection(net: Any) -> None:
 async def test_an_unknown_name_is_said_to_be_unknown(net: Any, host: str) -> None:
     async with net.transport() as transport:
         with pytest.raises(NameNotResolved) as caught:
-            await transport.fetch(net.asks(f"http://{host}/"), net.permit)
+            await transport.fetch(net.exchange(net.asks(f"http://{host}/")))
     net.assert_prose(caught.value.message)
 
 
 async def test_a_header_that_breaks_http_is_refused(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport() as transport:
         with pytest.raises(FetchFailed):
-            await transport.fetch(net.asks(server.url, headers=(("X-A", "1\r\nX-B: 2"),)), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url, headers=(("X-A", "1\r\nX-B: 2"),))))
     assert not server.seen
 
 
 async def test_bytes_outside_ascii_in_a_location_stay_what_they_are(net: Any) -> None:
     answer = b"HTTP/1.1 302 Found\r\nLocation: /caf\xe9?\xc3\xa9\r\nContent-Length: 0\r\n\r\n"
     async with net.serve(answer) as server, net.transport() as transport:
-        page = await transport.fetch(net.asks(server.url), net.permit)
+        page = await transport.fetch(net.exchange(net.asks(server.url)))
     assert page.headers["location"] == "/caf%E9?%C3%A9"
 
 
 async def test_cookies_of_an_answer_go_out_with_later_requests(net: Any) -> None:
     answer = net.http(b"", Set_Cookie="id=7; Path=/")
     async with net.serve(answer) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url), net.permit)
-        await transport.fetch(net.asks(server.url, headers=(("Cookie", "own=1"),)), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url)))
+        await transport.fetch(net.exchange(net.asks(server.url, headers=(("Cookie", "own=1"),))))
     assert "cookie" not in server.seen[0].headers
     assert sorted(server.seen[1].headers["cookie"].split("; ")) == ["id=7", "own=1"]
 
 
 async def test_credentials_in_the_url_become_a_header(net: Any) -> None:
     async with net.serve(net.http()) as server, net.transport() as transport:
-        await transport.fetch(net.asks(server.url.replace("//", "//me:pw@")), net.permit)
+        await transport.fetch(net.exchange(net.asks(server.url.replace("//", "//me:pw@"))))
     assert server.seen[0].headers["authorization"] == aiohttp.encode_basic_auth("me", "pw")
 
 
@@ -320,7 +321,7 @@ async def test_a_cancelled_fetch_leaves_no_connection_behind(net: Any) -> None:
             closed.set()
 
     async with net.serve(hang) as server, net.transport() as transport:
-        fetching = asyncio.create_task(transport.fetch(net.asks(server.url), net.permit))
+        fetching = asyncio.create_task(transport.fetch(net.exchange(net.asks(server.url))))
         await has_begun.wait()
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -338,7 +339,7 @@ async def test_a_wrong_certificate_is_refused(
     tls = ssl.create_default_context(cafile=str(cert)) if is_trusted else None
     async with net.serve(net.http(), ssl=context) as server, net.transport(tls=tls) as transport:
         with pytest.raises(TlsFailed) as caught:
-            await transport.fetch(net.asks(server.url.replace("http:", "https:")), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url.replace("http:", "https:"))))
     net.assert_prose(caught.value.message)
     assert net.permit.entered == []
     assert not server.seen
@@ -347,7 +348,7 @@ async def test_a_wrong_certificate_is_refused(
 def test_the_transport_works_on_uvloop(net: Any) -> None:
     async def crawl() -> bytes:
         async with net.serve(net.http(b"x" * 100_000)) as server, net.transport() as transport:
-            pages = [await transport.fetch(net.asks(server.url), net.permit) for _ in range(3)]
+            pages = [await transport.fetch(net.exchange(net.asks(server.url))) for _ in range(3)]
             return bytes(pages[-1].body)
 
     assert len(uvloop.run(crawl())) == 100_000
@@ -363,7 +364,7 @@ async def test_a_page_type_has_its_own_limits(net: Any) -> None:
     async with net.serve(answer) as server, net.transport(plan) as transport:
         big, slow = (msgspec.structs.replace(net.asks(server.url), page=page) for page in ("big", "slow"))
         with pytest.raises(TimedOut):
-            await transport.fetch(net.asks(server.url), net.permit)
+            await transport.fetch(net.exchange(net.asks(server.url)))
         with pytest.raises(TooLarge, match=r"pages\.big\.fetch\.max_bytes allows \(10\)"):
-            await transport.fetch(big, net.permit)
-        assert len((await transport.fetch(slow, net.permit)).body) == 100
+            await transport.fetch(net.exchange(big))
+        assert len((await transport.fetch(net.exchange(slow))).body) == 100

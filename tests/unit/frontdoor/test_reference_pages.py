@@ -23,8 +23,8 @@ from smartspider.extract.parsing import json_parser
 from smartspider.outputs import sqlite, xlsx
 from smartspider.outputs.files import COMPRESSIONS
 from smartspider.pipeline.compile import StepCompiler
-from smartspider.pipeline.options import step_parameters
 from smartspider.plugins.kinds import OUTPUT, STEP
+from smartspider.plugins.options import option_parameters
 from smartspider.plugins.registry import resolve
 from smartspider.services.plans import find_step
 from smartspider.services.preview.rules import apply_rules, build_task
@@ -59,7 +59,7 @@ STEP_SECTIONS = sections(STEPS.partition("\n## All steps\n")[2].partition("\n## 
 def test_every_step_has_a_section_and_every_option_a_line_in_it() -> None:
     assert sorted(STEP_SECTIONS) == sorted(STEP.built_in)
     for name, section in STEP_SECTIONS.items():
-        options = [option for option in step_parameters(resolve(STEP, name)) if option != "fields"]
+        options = [option for option in option_parameters(resolve(STEP, name)) if option != "fields"]
         listed = re.findall(
             r"^\| `(\w+)` \|", section.partition("| option |")[2].partition("\n\n")[0], re.MULTILINE
         )
@@ -71,7 +71,7 @@ def test_every_step_has_a_section_and_every_option_a_line_in_it() -> None:
 def test_the_defaults_of_options_shown_are_the_defaults() -> None:
     shown = 0
     for name, section in STEP_SECTIONS.items():
-        taken = step_parameters(resolve(STEP, name))
+        taken = option_parameters(resolve(STEP, name))
         for option, default in re.findall(
             r"^\| `(\w+)` \| ([^|]+) \|", section.partition("| option |")[2], re.MULTILINE
         ):

@@ -16,6 +16,7 @@ from smartspider.core.items.columns import TableColumn
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.services.results.outputs import check_outputs, media_type, open_stream, write_outputs
 from smartspider.store.results.rows import StoredItem
+from smartspider_testing.plugin_packages import install_package
 
 ROOT = Path(__file__).parents[3]
 COLUMNS = [TableColumn("name"), TableColumn("price", "number")]
@@ -45,26 +46,17 @@ class LinesOutput:
 """
 
 
-def install(folder: Path, module: str, source: str, points: str) -> None:
-    (folder / f"{module}.py").write_text(source)
-    info = folder / f"{module}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(points)
-
-
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Both packages, in a folder on the path."""
     document = (ROOT / "CONTRIBUTING.md").read_text()
-    (source,) = re.findall(r"^```python\n(.*?)^```", document, re.MULTILINE | re.DOTALL)
-    ((group, points),) = re.findall(
-        r'^\[project\.entry-points\."(.+)"\]\n((?:\w.*\n)+)', document, re.MULTILINE
-    )
+    source = re.findall(r"^```python\n(\"\"\"spider_toml.*?)^```", document, re.MULTILINE | re.DOTALL)[0]
+    found = re.findall(r'^\[project\.entry-points\."(.+)"\]\n((?:\w.*\n)+)', document, re.MULTILINE)
+    ((group, points),) = [one for one in found if "spider_toml" in one[1]]
     folder = tmp_path / "site-packages"
-    folder.mkdir()
-    install(folder, "spider_toml", source, f"[{group}]\n{points.replace(chr(34), '')}")
-    install(folder, "spider_lines", OWN_CLASS, "[smartspider.outputs]\nlines = spider_lines:LinesOutput\n")
+    install_package(folder, "spider_toml", source, f"[{group}]\n{points.replace(chr(34), '')}")
+    lines = "[smartspider.outputs]\nlines = spider_lines:LinesOutput\n"
+    install_package(folder, "spider_lines", OWN_CLASS, lines)
     monkeypatch.syspath_prepend(folder)
     yield
     for module in ("spider_toml", "spider_lines"):

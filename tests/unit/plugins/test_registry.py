@@ -13,6 +13,7 @@ from smartspider.core.errors import NotBuilt, NotFound
 from smartspider.outputs.json import JsonlOutput
 from smartspider.plugins import registry
 from smartspider.plugins.kinds import KINDS, OUTPUT, SOURCE, PluginKind
+from smartspider_testing.plugin_packages import install_package
 
 
 @pytest.fixture
@@ -23,12 +24,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def put_package(folder: Path, package: str, points: str, source: str = "") -> None:
-    module = package.replace("-", "_")
-    (folder / f"{module}.py").write_text(source)
-    info = folder / f"{module}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[smartspider.outputs]\n{points}\n")
+    install_package(folder, package, source, f"[smartspider.outputs]\n{points}\n")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ SPEC = {
     "selectors": {"fields": {"token": {"type": "css", "expr": ".token::text"}, "title": "h1"}},
     "fetch": {"headers": {"Authorization": "Bearer abcdef", "Accept": "text/html", "X-Api-Key": "abcdef"}},
     "pages": {"api": {"fetch": {"headers": {"X-Auth-Token": "abcdef", "Accept": "text/json"}}}},
+    "layers": [{"use": "hmac", "secret": "abcdef", "header": "X-Sign"}],
     "concurrency": 4,
     "use_cookie": True,
     "cookie_id": 3,
@@ -34,6 +35,7 @@ def test_secrets_in_headers_and_urls_are_left_out_and_nothing_else() -> None:
             "headers": {"Authorization": "[redacted]", "Accept": "text/html", "X-Api-Key": "[redacted]"}
         },
         "pages": {"api": {"fetch": {"headers": {"X-Auth-Token": "[redacted]", "Accept": "text/json"}}}},
+        "layers": [{"use": "hmac", "secret": "[redacted]", "header": "X-Sign"}],
     }
 
 
@@ -42,6 +44,7 @@ def test_changes_of_secrets_are_told_without_them() -> None:
     after = {
         **SPEC,
         "concurrency": 5,
+        "layers": [{"use": "hmac", "secret": "Bearer other", "header": "X-Sign"}],
         "fetch": {"headers": headers},
         "entry_urls": ["http://b:secret@h.example/"],
     }

@@ -186,6 +186,9 @@ CASES: list[tuple[str, list[Any], list[Any]]] = [
     ("pipeline[].use", ["trim"], ["", None]),
     ("pipeline[].fields", [["a"], None], ["a", [1]]),
     ("pipeline[].enabled", [False], ["no", None]),
+    ("layers", [[{"use": "x", "y": 1}]], [["x"], {"use": "x"}, [{}]]),
+    ("layers[].use", ["json"], ["", 1]),
+    ("layers[].pages", [["default"]], [[], "default", [""], ["other"]]),
     ("sinks", [[{"use": "x", "y": 1}]], [["x"], {"use": "x"}, [{}]]),
     ("sinks[].use", ["webhook"], ["", 1]),
     ("alerts", [{}, None], [[], True]),
@@ -242,6 +245,7 @@ _STUBS: dict[str, dict[str, Any]] = {
     "selectors.fields.NAME": {"expr": ".a"},
     "follow[]": {"selector": "a"},
     "pipeline[]": {"use": "trim"},
+    "layers[]": {"use": "x"},
     "sinks[]": {"use": "x"},
     "schedule": {"cron": "0 6 * * *"},
 }
@@ -320,7 +324,8 @@ def test_every_key_of_the_schema_is_tried_here() -> None:
         "Task": "", "Entry": "entry_urls[].", "EntryList": "entry_urls[].", "EntryFile": "entry_urls[].",
         "PageFetch": "pages.NAME.fetch.", "Selectors": "selectors.", "Rule": "selectors.fields.NAME.",
         "Follow": "follow[].", "PageType": "pages.NAME.", "Step": "pipeline[].", "Sink": "sinks[].",
-        "GraphQl": "entry_urls[].graphql.", "Range": "entry_urls[].each.v.", "Sitemap": "sitemaps[].",
+        "Layer": "layers[].", "GraphQl": "entry_urls[].graphql.", "Range": "entry_urls[].each.v.",
+        "Sitemap": "sitemaps[].",
         "RequestTemplate": "follow[].request.", "Adaptive": "recrawl.adaptive.",
         "StopWhen": "pagination.stop_when.", "OlderThan": "pagination.stop_when.older_than.",
     }  # fmt: skip

@@ -10,7 +10,7 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.taskfile.load import parse_task
 
 PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
-COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, with the value in SMARTSPIDER_VAR_COOKIE'
+COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, stored by `smartspider secret set COOKIE`'
 MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"concurency": 3}, "concurency", "unknown key 'concurency'", "did you mean 'concurrency'?"),
     ({"useCookie": True}, "useCookie", "unknown key 'useCookie'", "did you mean 'use_cookie'?"),

@@ -34,6 +34,7 @@ FailureCause = Literal[
     "http_server_error",
     "unexpected_status",
     "empty_answer",
+    "layer_failed",
     "not_readable",
     "pattern_timeout",
     "unreadable",

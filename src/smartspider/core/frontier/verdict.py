@@ -23,7 +23,17 @@ skipped: closed by a rule without a fetch · dead: buried after failures · brok
 ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
 
 
-class HostNews(msgspec.Struct, frozen=True, gc=False):
+Culprit = Literal["url", "host"]
+"""Whose fault a failure is. One failure has one culprit."""
+
+
+class News(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """An observation about one subject of a request; each kind of subject has a struct of its own."""
+
+    reason: str = ""
+
+
+class HostNews(News, frozen=True, gc=False):
     """Observations about the host, for its gate."""
 
     is_unreachable: bool = False
@@ -31,11 +41,6 @@ class HostNews(msgspec.Struct, frozen=True, gc=False):
     slow_down: bool = False
     hold_s: float | None = None
     """Put the host on hold for so long (Retry-After)."""
-    reason: str = ""
-
-
-News = HostNews
-"""An observation about one subject of a request. Each kind of subject has its own struct in this union."""
 
 
 class Validators(msgspec.Struct, frozen=True, gc=False):

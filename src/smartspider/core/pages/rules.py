@@ -147,6 +147,9 @@ PageKind = Literal["rules", "sitemap", "robots", "file"]
 OWN_PAGE = "@"
 """Prefix of built-in page types."""
 ROBOTS_PAGE = "@robots"
+"""The type of robots.txt as a list of sitemaps."""
+ROBOTS_RULES_PAGE = "@robots.txt"
+"""The type of robots.txt as the rules of its origin, which no row is about."""
 SITEMAP_PAGE = "@sitemap"
 """The type of sitemaps from robots.txt or default locations; those of the task are `@sitemap:0`, ..."""
 

@@ -60,14 +60,20 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         return ceiling * chance
 
 
+HTTP = "http"
+"""The mode of plain HTTP."""
+
+
 class FetchPlan(msgspec.Struct, frozen=True):
     """The fetch settings of a task."""
 
-    mode: str = "http"
+    mode: str = HTTP
     """The transport that sends the requests; also the capability a worker must have."""
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 30.0
     max_bytes: int = 20_000_000
+    truncates: bool = False
+    """Cut bodies at `max_bytes` instead of refusing longer ones."""
     max_redirects: int = 10
     user_agents: tuple[str, ...] = ()
     """Instead of the default user agent, at the user's explicit choice; recorded in the audit log."""
@@ -118,6 +124,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Steps applied to every item: `use`, `fields` and options, as in the task. Disabled steps do nothing but
     keep their number.
     """
+    layers: tuple[dict[str, Any], ...] = ()
+    """Layers around each fetch: `use`, `pages` and options, as in the task."""
     logs_cleaning: bool = False
     """Keep the cleaning log: every value before and after each step."""
     items: ItemDedup = ItemDedup()

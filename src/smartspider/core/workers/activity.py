@@ -17,16 +17,17 @@ import msgspec
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.runs.run import first_id
 
-NONE, PARSE, EXTRACT, STEPS, LINKS, STORE, COMPILE = range(7)
-STAGES = ("", "parse", "extract", "steps", "links", "store", "compile")
+NONE, LAYERS, PARSE, EXTRACT, STEPS, LINKS, STORE, COMPILE = range(8)
+STAGES = ("", "layers", "parse", "extract", "steps", "links", "store", "compile")
 """Names of the stages. `store` is a transaction in a data folder, `compile` belongs to a run, and the others
-but the first to a request.
+but the first to a request. `layers` stands for one of the task.
 """
 
 _HEAD = struct.Struct("<dQ")
-_REQUEST = struct.Struct("<dQQQIIBB")
+_REQUEST = struct.Struct("<dQQQIIBBB")
 _REQUEST_AT = _HEAD.size
-_STAGE_AT = _HEAD.size + _REQUEST.size - 1
+_LAYER_AT = _HEAD.size + _REQUEST.size - 1
+_STAGE_AT = _LAYER_AT - 1
 _HELD = struct.Struct("<8Q")
 _HELD_AT = _HEAD.size + _REQUEST.size
 MAX_HELD = 8
@@ -55,6 +56,8 @@ class ActivityRecord(msgspec.Struct, frozen=True, gc=False):
     attempts: int
     is_alone: bool
     stage: int
+    layer: int = 0
+    """The number of the layer, in the stage `layers`."""
 
     @property
     def is_watched(self) -> bool:
@@ -64,11 +67,13 @@ class ActivityRecord(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_reading(self) -> bool:
         """Return whether the event loop works on the request."""
-        return self.url_id > 0 and PARSE <= self.stage <= LINKS
+        return self.url_id > 0 and LAYERS <= self.stage <= LINKS
 
     @property
     def stage_name(self) -> str:
-        """The name of the stage."""
+        """The name of the stage; of a layer, its path in the task."""
+        if self.stage == LAYERS:
+            return f"layers[{self.layer}]"
         return STAGES[self.stage] if self.stage < len(STAGES) else ""
 
 
@@ -102,17 +107,23 @@ def begin(lease: Lease) -> None:
         lease.attempts,
         lease.is_alone,
         PARSE,
+        0,
     )
 
 
 def begin_run(run_id: int) -> None:
     """Record that the event loop compiles the rules of a run."""
-    _REQUEST.pack_into(_memory, _REQUEST_AT, monotonic(), first_id(run_id), 0, 0, 0, 0, 0, COMPILE)
+    _REQUEST.pack_into(_memory, _REQUEST_AT, monotonic(), first_id(run_id), 0, 0, 0, 0, 0, COMPILE, 0)
 
 
 def enter(stage: int) -> None:
     """Record the stage of the present work."""
     _memory[_STAGE_AT] = stage
+
+
+def enter_layer(number: int) -> None:
+    """Record that a layer of the task works, by its number."""
+    _memory[_STAGE_AT], _memory[_LAYER_AT] = LAYERS, min(number, 255)
 
 
 def end() -> None:
@@ -153,9 +164,8 @@ def current() -> ActivityRecord:
 def decode(memory: mmap | bytearray) -> ActivityRecord:
     """Return the record in a memory."""
     ticked_at, worker_id = _HEAD.unpack_from(memory)
-    since, url_id, epoch, counter, visit, attempts, is_alone, stage = _REQUEST.unpack_from(
-        memory, _REQUEST_AT
-    )
+    request = _REQUEST.unpack_from(memory, _REQUEST_AT)
+    since, url_id, epoch, counter, visit, attempts, is_alone, stage, layer = request
     return ActivityRecord(
-        ticked_at, worker_id, since, url_id, epoch, counter, visit, attempts, bool(is_alone), stage
+        *(ticked_at, worker_id, since, url_id, epoch, counter, visit, attempts, bool(is_alone), stage, layer)
     )

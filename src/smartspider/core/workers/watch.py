@@ -30,7 +30,7 @@ class WatchLimits(msgspec.Struct, frozen=True):
     memory: int = 2_000_000_000
     """Resident memory in bytes."""
     grace_s: float = 2.0
-    """Further time to end by itself: the alarm of `ReadTimeout` ends code in Python."""
+    """Further time to end by itself: the alarm of `TimeLimit` ends code in Python."""
     aside_s: float = 3.0
     """A worker that reads a page for so long, or for half of `stall_s`, is set aside: other workers take its
     other requests, and another process takes its place while it goes on reading.

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from smartspider.core.requests.query_encoding import encode_query
 from smartspider.core.requests.urls import normal_url
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text, type_name
+from smartspider.plugins.options import InvalidOption
 
 _NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
 _ADDRESS = re.compile(

@@ -8,8 +8,8 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind
 from smartspider.core.patterns.pattern import UserPattern
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption, check_bounds, compile_pattern, show
 from smartspider.pipeline.steps.base import Check, type_name
+from smartspider.plugins.options import InvalidOption, check_bounds, compile_pattern, show
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),

@@ -23,8 +23,8 @@ from smartspider.pipeline.notations.date_guess import (
 from smartspider.pipeline.notations.date_order import numeric_pair, shown_order, spoken_order
 from smartspider.pipeline.notations.date_relative import find_relative_date, parse_relative_date, past_day
 from smartspider.pipeline.notations.date_text import ParsedDate, parse_absolute_date, parse_epoch
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text, type_name
+from smartspider.plugins.options import InvalidOption
 
 _REMEMBERED = 4096
 _UNSURE = "unsure: the day or the month can come first; set 'formats' or 'languages'"

@@ -9,8 +9,8 @@ from smartspider.core.items.columns import ColumnKind
 from smartspider.core.pages.files import FileForm, FilePlan, new_reference
 from smartspider.core.requests.urls import normal_url
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Converter, type_name
+from smartspider.plugins.options import InvalidOption
 
 NAME_PARTS = ("sha256", "name", "ext", "host")
 MAX_BYTES = 2_000_000_000

@@ -8,10 +8,10 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind, TableColumn
 from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.paths import drop_field, value_at
 from smartspider.pipeline.steps.base import Converter
 from smartspider.pipeline.steps.lists import to_text
+from smartspider.plugins.options import InvalidOption
 
 
 class DropStep:

@@ -7,8 +7,8 @@ from typing import Any
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Converter
+from smartspider.plugins.options import InvalidOption
 
 _MOST_PARTS = 100_000
 

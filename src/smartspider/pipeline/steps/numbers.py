@@ -21,8 +21,8 @@ from smartspider.pipeline.notations.number_marks import (
     shown_decimal_sign,
 )
 from smartspider.pipeline.notations.number_text import parse_number
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import LOOKED_AT, Converter, require_short_text
+from smartspider.plugins.options import InvalidOption
 
 _REMEMBERED = 4096
 _UNSURE = "unsure: the point can be a decimal sign or separate thousands; set 'locale'"

@@ -9,8 +9,8 @@ from typing import Any
 from smartspider.core.items.columns import ColumnKind, infer_kind, merge_kinds
 from smartspider.core.patterns.pattern import UserPattern
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption, compile_pattern, show
 from smartspider.pipeline.steps.base import Converter, TextStep, type_name
+from smartspider.plugins.options import InvalidOption, compile_pattern, show
 
 _LONGEST = 50_000_000
 

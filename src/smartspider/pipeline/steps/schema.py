@@ -10,9 +10,9 @@ from typing import Any
 from smartspider.core.items.columns import TableColumn
 from smartspider.core.pages.extraction import Item
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Check
 from smartspider.pipeline.steps.schema_patterns import with_user_patterns
+from smartspider.plugins.options import InvalidOption
 
 _DEEPEST = 100
 _LONGEST = 200

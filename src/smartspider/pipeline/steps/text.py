@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from smartspider.core.items.columns import ColumnKind
 from smartspider.interfaces.step import PageContext, StepFailed
-from smartspider.pipeline.options import InvalidOption
 from smartspider.pipeline.steps.base import Converter, TextStep, type_name
+from smartspider.plugins.options import InvalidOption
 
 _INVISIBLE = "\u200b\ufeff\u2060"
 """Zero-width space, byte order mark, word joiner: never intended, and not whitespace to Python."""

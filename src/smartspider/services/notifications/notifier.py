@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from smartspider.core.errors import DeliveryFailed, NotBuilt, NotFound
 from smartspider.core.notifications import Notification, NotificationTarget
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.clock import Clock
@@ -86,7 +87,11 @@ class Notifier:
 
     async def deliver(self, target: NotificationTarget, message: Message) -> None:
         """Send a message to a target; raise `DeliveryFailed`."""
-        await self.channel(target.kind).send(target, message)
+        try:
+            channel = self.channel(target.kind)
+        except (NotFound, NotBuilt) as error:  # its package was removed
+            raise DeliveryFailed(error.line) from error
+        await channel.send(target, message)
 
 
 def message_of(notification: Notification) -> Message:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 import msgspec
 
 from smartspider.core.access import Principal, require
 from smartspider.core.datetimes import format_time
-from smartspider.core.errors import DeliveryFailed, Problem, RequestInvalid
-from smartspider.core.notifications import ChannelKind, NotificationEvent, NotificationTarget
+from smartspider.core.errors import DeliveryFailed, NotBuilt, NotFound, Problem, RequestInvalid
+from smartspider.core.notifications import NotificationEvent, NotificationTarget
 from smartspider.core.tasks import TaskRecord
 from smartspider.installation.installation import Installation
+from smartspider.plugins.kinds import CHANNEL
+from smartspider.plugins.registry import known
 from smartspider.services.inputs import check_text, parse_cursor, to_page
 from smartspider.services.notifications.notifier import Channel, Notifier, numbered_message
 from smartspider.services.quotas import check_quota
@@ -44,7 +45,7 @@ class TargetChange(msgspec.Struct, frozen=True):
 async def create_target(
     installation: Installation,
     principal: Principal,
-    kind: ChannelKind,
+    kind: str,
     address: str,
     *,
     events: Sequence[NotificationEvent],
@@ -64,12 +65,16 @@ async def create_target(
     return target_made(await _view(installation, target, in_full=True), channel.secret(target.id))
 
 
-def _checked(installation: Installation, kind: ChannelKind, address: str) -> Channel:
-    """Return the channel of a kind, if it can deliver to an address."""
+def _checked(installation: Installation, kind: str, address: str) -> Channel:
+    """Return the channel of a kind, if it is installed and can deliver to an address."""
     check_text("address", address)
     if len(address) > MAX_ADDRESS:
         raise address_invalid(f"is longer than {MAX_ADDRESS} characters", "use a shorter one")
-    channel = Notifier(installation).channel(kind)
+    try:
+        channel = Notifier(installation).channel(kind)
+    except (NotFound, NotBuilt) as error:
+        problem = Problem("kind", error.message, error.hint)
+        raise RequestInvalid(error.message, (problem,), hint=error.hint) from error
     channel.check_address(address)
     return channel
 
@@ -77,11 +82,15 @@ def _checked(installation: Installation, kind: ChannelKind, address: str) -> Cha
 def list_channels(installation: Installation) -> Listed[ChannelView]:
     """Return what each kind of target needs, and whether it can be used."""
     notifier = Notifier(installation)
-    return Listed([channel_view(kind, notifier.channel(kind)) for kind in get_args(ChannelKind)], None)
+    return Listed([_channel_view(kind, notifier) for kind in known(CHANNEL)], None)
 
 
-def channel_view(kind: ChannelKind, channel: Channel) -> ChannelView:
+def _channel_view(kind: str, notifier: Notifier) -> ChannelView:
     """Return the view of a channel. Target 0 stands for any target."""
+    try:
+        channel = notifier.channel(kind)
+    except NotBuilt as error:
+        return ChannelView(kind, "url", "", is_signed=False, usable=False, hint=error.line)
     address, lacks = channel.address, channel.lacks()
     return ChannelView(
         *(kind, address.form, address.example),

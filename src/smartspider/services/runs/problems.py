@@ -69,6 +69,7 @@ ADVICE: dict[ProblemCause, Advice] = {
     "secrets_withheld": Advice(
         "Name the origin in `fetch.send_secrets_to` of the task, then retry.", (*("edit_task", "retry"),)
     ),
+    "layer_failed": Advice("See what the layer that `reason` names says of the answer.", ("edit_task",)),
     "not_readable": Advice(
         "The page is not what the rules expect: change its page type or leave it out.",
         (*("open_rules", "edit_task"),),

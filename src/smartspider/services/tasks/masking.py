@@ -17,7 +17,7 @@ _REQUESTS = frozenset({"entry_urls", "fetch", "follow"})
 _HEADERS = "headers"
 _PARAMETERS = frozenset({"variables", "each", "values"})
 """Keys whose values are put into URLs, headers and bodies."""
-_BY_NAME = frozenset({"meta", "sinks"})
+_BY_NAME = frozenset({"layers", "meta", "sinks"})
 """Keys below which only names that say so are secret."""
 _STEP = re.compile(r"\[\"((?:[^\"\\]|\\.)*)\"\]|\[\d+\]|([^.\[]+)")
 _redactor = Redactor()

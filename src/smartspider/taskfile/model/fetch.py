@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, JsonValue
+from pydantic.config import JsonDict
 
+from smartspider.plugins.kinds import TRANSPORT
+from smartspider.plugins.registry import known
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.values import Headers, Method, Origin, Text, UserAgent
 
-Mode = Literal["http", "browser", "impersonate"]
+MODES = ("http", "browser", "impersonate")
+"""Modes that every version knows, built or not."""
+
+
+def fetch_modes() -> list[str]:
+    """Return the modes a task may name: those of every version, and those of installed packages."""
+    return list(dict.fromkeys((*MODES, *known(TRANSPORT))))
+
+
+def _list_modes(schema: JsonDict) -> None:
+    schema["enum"] = [*fetch_modes()]
+
+
+Mode = Annotated[Text, Field(json_schema_extra=_list_modes)]
 Timeout = Annotated[float, Field(gt=0, le=3600)]
 BodySize = Annotated[int, Field(ge=1, le=2_000_000_000)]
 _Options = Annotated[dict[str, JsonValue], Field(min_length=1)]

@@ -149,6 +149,18 @@ class Recrawl(Section):
     ] = Field(default=False, description="Revisit each page at the rate it changes.")
 
 
+class LayerSection(Section):
+    """A layer around each fetch, which changes requests or answers; further keys are its options."""
+
+    model_config = ConfigDict(extra="allow", title="Layer")
+    __pydantic_extra__: dict[str, JsonValue]
+
+    use: Text = Field(description="Name of the layer.", examples=["json"])
+    pages: list[Text] | None = Field(
+        default=None, min_length=1, description="Page types that it is for; default: all."
+    )
+
+
 class SinkSection(Section):
     """A destination of items besides the built-in result store; further keys are its options."""
 

@@ -20,6 +20,7 @@ from smartspider.taskfile.model.sections import (
     Alerts,
     Archive,
     Dedup,
+    LayerSection,
     Limits,
     Politeness,
     Recrawl,
@@ -125,6 +126,9 @@ class Task(Section):
     scope: Scope = Field(default=Scope(), description="Which links belong to the crawl.")
     sitemaps: Sitemaps = Field(default=False, description="Start from sitemaps too: true, or their URLs.")
     fetch: Fetch = Field(default=Fetch(), description="How pages are fetched.")
+    layers: list[LayerSection] = Field(
+        default=[], description="Layers around each fetch, in order: they change requests and answers."
+    )
     politeness: Politeness = Field(default=Politeness(), description="Politeness towards each host.")
     limits: Limits = Field(default=Limits(), description="Limits of the run.")
     traps: Traps = Field(default=Traps(), description="Limits against crawler traps.")

@@ -26,7 +26,7 @@ from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import apply_overrides, parse_task
 from smartspider.wiring.opening import open_folder
-from smartspider.wiring.preview.fetch_page import FetchContext, check_url, fetch_with
+from smartspider.wiring.preview.fetch_page import FetchContext, check_url, entry_layers, fetch_with
 from smartspider.wiring.preview.shared_gates import PreviewGate
 
 FetchUrl = Callable[[str], Coroutine[Any, Any, Page]]
@@ -79,6 +79,7 @@ async def command_fetcher(
             folder.store if obey_robots and plan.politeness.obey_robots else None,
             await read_secrets(folder.secrets, plan, OWN_COMMAND),
             trust=OriginTrust(entries, named=plan.fetch.send_secrets_to),
+            layers=entry_layers(plan),
             report=report,
         )
 

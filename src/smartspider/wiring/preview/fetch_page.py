@@ -13,16 +13,17 @@ from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.origins import OriginTrust
-from smartspider.core.requests.request import Request, make_request
+from smartspider.core.requests.request import DEFAULT_PAGE, make_request
 from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.requests.urls import normal_url
-from smartspider.core.runs.plan import FetchPlan
+from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.fetch.headers import HeaderPlan
+from smartspider.fetch.layers import PageLayers, compile_layers, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, Permit, RunTransport, TransportContext
+from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession, Permit, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.wiring.worker import choose_proxy
 
@@ -39,6 +40,8 @@ class FetchContext(msgspec.Struct, frozen=True):
     secrets: SecretValues = {}
     trust: OriginTrust | None = None
     """Where secrets may be sent; None: to the origin of each URL that is fetched."""
+    layers: PageLayers = {}
+    """Layers of page type `default`, which every page that is fetched has."""
     report: Callable[[str], object] | None = None
     """Called with a line about each request."""
 
@@ -46,40 +49,27 @@ class FetchContext(msgspec.Struct, frozen=True):
 class ReportedTransport:
     """A transport that reports each exchange in a line."""
 
-    def __init__(self, inner: RunTransport, report: Callable[[str], object]) -> None:
-        self._inner = inner
-        self._report = report
-
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        """Return the response to a request."""
-        return await reported(self._inner, request, permit, self._report)
-
-    def cut_at(self, max_bytes: int) -> Fetcher:
-        """Return a fetcher that truncates longer bodies, reported as well."""
-        return _ReportedFetcher(self._inner.cut_at(max_bytes), self._report)
-
-
-class _ReportedFetcher:
     def __init__(self, inner: Fetcher, report: Callable[[str], object]) -> None:
         self._inner = inner
         self._report = report
 
-    async def fetch(self, request: Request, permit: Permit) -> Page:
-        return await reported(self._inner, request, permit, self._report)
+    async def fetch(self, exchange: Exchange) -> Page:
+        """Return the response to a request."""
+        request = exchange.request
+        what = f"{request.extras.method} {without_userinfo(request.url)}"
+        try:
+            page = await self._inner.fetch(exchange)
+        except FetchFailed as error:
+            self._report(f"{what}: {error.code}")
+            raise
+        self._report(f"{what}: {page.status}, {count(len(page.body), 'byte')}, {page.elapsed_s:.3f} s")
+        return page
 
 
-async def reported(
-    fetcher: Fetcher, request: Request, permit: Permit, report: Callable[[str], object]
-) -> Page:
-    """Fetch a request, and report its answer or its failure."""
-    what = f"{request.extras.method} {without_userinfo(request.url)}"
-    try:
-        page = await fetcher.fetch(request, permit)
-    except FetchFailed as error:
-        report(f"{what}: {error.code}")
-        raise
-    report(f"{what}: {page.status}, {count(len(page.body), 'byte')}, {page.elapsed_s:.3f} s")
-    return page
+def entry_layers(plan: Plan) -> PageLayers:
+    """Return the layers of the entry of a plan, for a fetch of it alone."""
+    found = compile_layers(plan.layers, plan.pages).get(plan.entries[0].page)
+    return {DEFAULT_PAGE: found} if found else {}
 
 
 def check_url(url: str) -> str:
@@ -99,10 +89,8 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
     headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
     request = make_request(normal)
     cookies = CookieJar(context.clock.now) if plan.cookies else None
-    transport_context = TransportContext(
-        context.clock, context.policy, choose_proxy(context.settings), cookies
-    )
-    async with open_transport(plan, transport_context) as opened:
+    session = FetchSession(cookies, choose_proxy(context.settings))
+    async with open_transport(plan, TransportContext(context.clock, context.policy)) as opened:
         transport = opened if context.report is None else ReportedTransport(opened, context.report)
         robots = None
         if context.robots is not None:
@@ -116,14 +104,15 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
             headers=headers,
             robots=robots,
             secrets=context.secrets,
+            layers=layers_around(context.layers, plan, context.settings.watch.stall_s),
         )
-        page = await fetcher.fetch(request, context.permit_for(request.host))
+        page = await fetcher.fetch(Exchange(request, context.permit_for(request.host), session))
         hops = list(page.hops)
         while (target := redirect_target(page)) is not None:
             if len(hops) >= plan.max_redirects:
                 raise TooManyRedirects(f"{normal} redirects more than {plan.max_redirects} times")
             hops.append(page.url)
             request = make_request(target)
-            page = await fetcher.fetch(request, context.permit_for(request.host))
+            page = await fetcher.fetch(Exchange(request, context.permit_for(request.host), session))
             hops += page.hops
         return msgspec.structs.replace(page, hops=tuple(hops))

@@ -32,7 +32,7 @@ from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import SuggestionsView
 from smartspider.views.problem import Wrong, wrongs
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.preview.fetch_page import FetchContext, fetch_with
+from smartspider.wiring.preview.fetch_page import FetchContext, entry_layers, fetch_with
 from smartspider.wiring.preview.shared_gates import PreviewGate, share_gates
 from smartspider.wiring.preview.task_preview import preview_task
 from smartspider.wiring.processes.lifecycle import run_loop
@@ -136,6 +136,7 @@ async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext
         lambda host: GatePermit(gate, installation.clock, host, None, others=others),
         installation.store,
         await read_secrets(installation.secrets, plan, SecretUse(NOBODY)),
+        layers=entry_layers(plan),
     )
 
 

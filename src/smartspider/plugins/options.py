@@ -1,20 +1,18 @@
-"""Check the options of a step against the signature of its constructor."""
+"""Check the options of a plug-in against the signature of its constructor, and construct it."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, get_type_hints
 
 import msgspec
 
 from smartspider.core.errors import Problem
+from smartspider.core.functions import CRASHES, error_text, pass_interrupt, printing_apart, short_name
 from smartspider.core.patterns.pattern import PATTERN_ERRORS, UserPattern, user_pattern
-
-COMMON = ("use", "fields", "on_error", "enabled")
-"""Keys of every step that are not options; `fields` is passed to steps with that parameter."""
 
 _LONGEST = 60
 
@@ -29,8 +27,8 @@ class InvalidOption(ValueError):
         self.hint = hint
 
 
-def step_parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a step by their task names: `with` is the parameter `with_`."""
+def option_parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a plug-in by their task names: `with` is the parameter `with_`."""
     found = inspect.signature(factory).parameters
     return {
         name.removesuffix("_"): parameter
@@ -40,15 +38,23 @@ def step_parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]
 
 
 def takes_anything(factory: Callable[..., Any]) -> bool:
-    """Return True if a step takes arbitrary options."""
+    """Return True if a plug-in takes arbitrary options."""
     kinds = {parameter.kind for parameter in inspect.signature(factory).parameters.values()}
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 
-def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], path: str) -> list[Problem]:
-    """Return all problems with the names and types of options."""
-    known = step_parameters(factory)
-    names = [name for name in known if name != "fields"]
+def option_problems(
+    noun: str,
+    factory: Callable[..., Any],
+    options: Mapping[str, Any],
+    path: str,
+    common: Collection[str],
+) -> list[Problem]:
+    """Return all problems with the names and types of options. `common` are the keys of all plug-ins of the
+    kind, which are no options.
+    """
+    known = option_parameters(factory)
+    names = [name for name in known if name not in common]
     hints = _hints(factory)
     problems = [
         Problem(f"{path}.{name}", f"the key {name!r} is missing", f"options: {', '.join(names)}")
@@ -56,9 +62,10 @@ def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], pat
         if known[name].default is inspect.Parameter.empty and name not in options
     ]
     for name, value in options.items():
-        if name not in known or name == "fields":
+        if name not in names:
             if not takes_anything(factory):
-                problems.append(Problem(f"{path}.{name}", f"unknown key {name!r}", _meant(name, names)))
+                hint = _meant(noun, name, names, common)
+                problems.append(Problem(f"{path}.{name}", f"unknown key {name!r}", hint))
         elif known[name].name in hints:
             problems += _type_problem(f"{path}.{name}", value, hints[known[name].name])
     return problems
@@ -66,8 +73,24 @@ def option_problems(factory: Callable[..., Any], options: Mapping[str, Any], pat
 
 def keyword_arguments(factory: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Convert options to keyword arguments."""
-    known = step_parameters(factory)
+    known = option_parameters(factory)
     return {known[name].name if name in known else name: value for name, value in options.items()}
+
+
+def construct(
+    noun: str, use: str, factory: Callable[..., Any], options: Mapping[str, Any], path: str
+) -> tuple[Any, Problem | None]:
+    """Construct a plug-in with options that have been checked; return it, or why it rejects them."""
+    use = short_name(use)
+    try:
+        with printing_apart():
+            return factory(**keyword_arguments(factory, options)), None
+    except InvalidOption as error:
+        return None, Problem(f"{path}.{error.option}" if error.option else path, error.message, error.hint)
+    except CRASHES as error:  # a plug-in's constructor may raise anything
+        pass_interrupt(error)
+        reason = (str(error) if isinstance(error, Exception) else "") or error_text(error)
+        return None, Problem(path, f"the {noun} {use!r} rejects its options: {reason}")
 
 
 def show(value: object) -> str:
@@ -113,8 +136,8 @@ def _type_problem(path: str, value: Any, hint: Any) -> list[Problem]:
     return []
 
 
-def _meant(name: str, names: list[str]) -> str:
-    near = get_close_matches(name, [*names, *COMMON], n=1)
+def _meant(noun: str, name: str, names: list[str], common: Collection[str]) -> str:
+    near = get_close_matches(name, [*names, *common], n=1)
     if near:
         return f"did you mean {near[0]!r}?"
-    return f"options: {', '.join(names)}" if names else "the step takes no options"
+    return f"options: {', '.join(names)}" if names else f"the {noun} takes no options"

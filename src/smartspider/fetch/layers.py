@@ -1,0 +1,211 @@
+"""Pass requests and answers through the layers of a task, in its order, each call within a time limit."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from smartspider.core.errors import FetchFailed, LayerFailed, NotBuilt, NotFound, Problem, TaskInvalid
+from smartspider.core.functions import CRASHES, error_text, pass_interrupt, printing_apart
+from smartspider.core.pages.page import Page
+from smartspider.core.pages.rules import OWN_PAGE
+from smartspider.core.requests.request import Request
+from smartspider.core.requests.urls import normal_url
+from smartspider.core.runs.plan import FetchPlan
+from smartspider.core.workers import activity
+from smartspider.core.workers.time_limit import TimeLimit, TookTooLong
+from smartspider.interfaces.fetcher import Exchange, Fetcher
+from smartspider.interfaces.layer import LayerRefused, LayerRequest, RequestLayer, ResponseLayer
+from smartspider.plugins.kinds import LAYER
+from smartspider.plugins.options import construct, option_problems
+from smartspider.plugins.registry import resolve
+
+COMMON = ("use", "pages")
+"""Keys of every layer that are not options."""
+
+T = TypeVar("T")
+
+REQUEST, ANSWER = "before the request", "after the answer"
+
+
+class NamedLayer(NamedTuple):
+    """A layer, its place in the task and its plug-in, and which of the two methods it has."""
+
+    number: int
+    use: str
+    before: Callable[[LayerRequest], object] | None
+    after: Callable[[Page, LayerRequest], object] | None
+
+    def failed(self, when: str, what: str) -> LayerFailed:
+        """Return the error that names the layer."""
+        return LayerFailed(f"layers[{self.number}] {self.use}, {when}: {what}")
+
+
+PageLayers = Mapping[str, tuple[NamedLayer, ...]]
+"""The layers of each page type that has any, in the order of the task."""
+
+
+def compile_layers(layers: Iterable[dict[str, Any]], pages: Iterable[str]) -> PageLayers:
+    """Return the layers of page types; raise `TaskInvalid` naming every invalid one. Without `pages` a layer
+    is for all types of the task, which files and sitemaps are not.
+    """
+    found: dict[str, tuple[NamedLayer, ...]] = {}
+    own = [name for name in pages if not name.startswith(OWN_PAGE)]
+    problems: list[Problem] = []
+    for number, options in enumerate(layers):
+        layer = _build(options, f"layers[{number}]", problems)
+        before = layer.before_request if isinstance(layer, RequestLayer) else None
+        after = layer.after_response if isinstance(layer, ResponseLayer) else None
+        named = NamedLayer(number, options["use"], before, after)
+        for page in dict.fromkeys(options.get("pages") or own):
+            found[page] = (*found.get(page, ()), named)
+    if problems:
+        first = problems[0]
+        raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
+    return found
+
+
+def _build(given: dict[str, Any], path: str, problems: list[Problem]) -> Any:
+    use = given["use"]
+    try:
+        factory = resolve(LAYER, use)
+    except (NotFound, NotBuilt) as error:
+        problems.append(Problem(f"{path}.use", error.message, error.hint))
+        return None
+    options = {name: value for name, value in given.items() if name not in COMMON}
+    if wrong := option_problems("layer", factory, options, path, COMMON):
+        problems += wrong
+        return None
+    layer, problem = construct("layer", use, factory, options, path)
+    if problem is None and not isinstance(layer, RequestLayer | ResponseLayer):
+        hint = "a layer has before_request or after_response"
+        problem = Problem(path, f"the plug-in {use!r} did not return a layer", hint)
+    if problem is not None:
+        problems.append(problem)
+    return layer
+
+
+def layers_around(
+    layers: PageLayers, plan: FetchPlan, longest_s: float
+) -> Callable[[Fetcher], Fetcher] | None:
+    """Return what puts layers around a fetcher; a call of one takes `longest_s` at most. None without any."""
+    return partial(TaskLayers, layers=layers, plan=plan, longest_s=longest_s) if layers else None
+
+
+class TaskLayers:
+    """The layers of a task around a fetcher, inside redirects, robots.txt, address policy and secrets. They
+    see what is sent and change nothing that was checked; the page has the URL of the request.
+    """
+
+    def __init__(self, inner: Fetcher, layers: PageLayers, plan: FetchPlan, longest_s: float) -> None:
+        self._inner = inner
+        self._layers = layers
+        self._plan = plan
+        self._limit = TimeLimit(longest_s)
+
+    async def fetch(self, exchange: Exchange) -> Page:
+        """Return the page, requested and changed by all layers of its type; raise `LayerFailed`."""
+        request = exchange.request
+        layers = self._layers.get(request.page)
+        if layers is None:
+            return await self._inner.fetch(exchange)
+        await exchange.permit.approach()  # a signature may hold for seconds only
+        sent = _shown(request)
+        for named in layers:
+            if named.before is not None:
+                changed = self._run(exchange, named, REQUEST, named.before, sent)
+                sent = _checked_request(named, sent, changed)
+        page = await self._send(exchange, sent)
+        if not (200 <= page.status < 300 and page.body):
+            return page
+        for named in layers:
+            if named.after is not None:
+                new = self._run(exchange, named, ANSWER, named.after, page, sent)
+                page = self._checked_page(named, page, new, request.page)
+        return page
+
+    async def _send(self, exchange: Exchange, sent: LayerRequest) -> Page:
+        """Send a request as layers made it. What they added to the URL is in no page and no error."""
+        request = exchange.request
+        extras = msgspec.structs.replace(request.extras, headers=sent.headers, body=sent.body)
+        try:
+            page = await self._inner.fetch(
+                exchange.sending(msgspec.structs.replace(request, url=sent.url, extras=extras))
+            )
+        except FetchFailed as error:
+            error.message = error.message.replace(sent.url, request.url)
+            raise
+        return msgspec.structs.replace(page, url=request.url)
+
+    def _run(
+        self, exchange: Exchange, named: NamedLayer, when: str, call: Callable[..., T], *given: object
+    ) -> T:
+        """Return what a layer returns, within the time limit; raise `LayerFailed` with its name."""
+        if exchange.lease is not None:
+            activity.begin(exchange.lease)
+            activity.enter_layer(named.number)
+        try:
+            with printing_apart():
+                return self._limit.run(call, *given)
+        except TookTooLong:
+            what = f"took more than {self._limit.longest_s:g} s"
+        except LayerRefused as error:
+            what = error.reason
+        except CRASHES as error:
+            pass_interrupt(error)
+            what = f"raised {error_text(error)}"
+        finally:
+            activity.end()
+        raise named.failed(when, what)
+
+    def _checked_page(self, named: NamedLayer, page: Page, new: object, page_type: str) -> Page:
+        """Return the page with what a layer may change of it; raise `LayerFailed` if that is unusable."""
+        if not isinstance(new, Page):
+            raise named.failed(ANSWER, f"returned {type(new).__name__} instead of a Page")
+        try:
+            parts = msgspec.convert(
+                {"headers": new.headers, "body": new.body, "charset": new.charset},
+                _AnswerParts,
+                builtin_types=(bytes,),
+            )
+            codecs.lookup(parts.charset)
+        except (LookupError, msgspec.ValidationError) as error:
+            raise named.failed(ANSWER, f"returned an invalid Page: {error}") from error
+        most = self._plan.of_page(page_type).max_bytes
+        if len(parts.body) > most:
+            what = f"the body has {len(parts.body)} bytes, more than max_bytes allows ({most})"
+            raise named.failed(ANSWER, what)
+        return msgspec.structs.replace(page, headers=parts.headers, body=parts.body, charset=parts.charset)
+
+
+class _AnswerParts(msgspec.Struct):
+    headers: dict[str, str]
+    body: bytes
+    charset: str
+
+
+def _shown(request: Request) -> LayerRequest:
+    extras = request.extras
+    return LayerRequest(extras.method, request.url, extras.headers, extras.body, request.page)
+
+
+def _checked_request(named: NamedLayer, before: LayerRequest, new: object) -> LayerRequest:
+    """Return the request that a layer made; raise `LayerFailed` if it changed what was checked before."""
+    if not isinstance(new, LayerRequest):
+        raise named.failed(REQUEST, f"returned {type(new).__name__} instead of a LayerRequest")
+    try:
+        made = msgspec.convert(msgspec.structs.asdict(new), LayerRequest, builtin_types=(bytes,))
+    except msgspec.ValidationError as error:
+        raise named.failed(REQUEST, f"returned an invalid LayerRequest: {error}") from error
+    made = msgspec.structs.replace(made, url=normal_url(made.url) or "")
+    if _fixed_parts(made) != _fixed_parts(before):
+        raise named.failed(REQUEST, "changed more than the query of the URL, headers and the body")
+    return made
+
+
+def _fixed_parts(request: LayerRequest) -> tuple[str, str, str]:
+    return request.method, request.url.partition("?")[0], request.page

@@ -1,0 +1,58 @@
+"""Layers of a task: they change requests before they are sent, and answers before they are read.
+
+A layer is called with its options of the task, and has one of the two methods or both. It keeps no state
+between calls, since many requests are under way at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from smartspider.core.pages.page import Page
+
+
+class LayerRequest(msgspec.Struct, frozen=True):
+    """A request as it is sent: with all headers, and with the values of secrets."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None
+    page: str
+    """The page type."""
+
+
+class LayerRefused(Exception):
+    """The request or its answer is refused; `reason` is a sentence: `the answer has no token`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@runtime_checkable
+class RequestLayer(Protocol):
+    """Changes requests.
+
+    1. Is called for every request that is sent, shortly before: also for hops of redirects and retries.
+    2. Changes the query of the URL, headers and the body; everything else stays.
+    3. Raises `LayerRefused`, which ends the page with its reason.
+    """
+
+    def before_request(self, request: LayerRequest) -> LayerRequest:
+        """Return the request to send."""
+
+
+@runtime_checkable
+class ResponseLayer(Protocol):
+    """Changes answers.
+
+    1. Is called for answers with a success status and a body; others are judged by their status.
+    2. Changes headers, body and charset of the page; everything else stays.
+    3. Raises `LayerRefused`, which ends the page with its reason.
+    """
+
+    def after_response(self, page: Page, request: LayerRequest) -> Page:
+        """Return the page to read; `request` is what was sent."""
