@@ -56,6 +56,7 @@ def build_server(app: Any, limits: ConnectionLimits | None = None, **options: An
     By default it accepts as many connections as the limit of open files allows.
     """
     limits = limits or ConnectionLimits(max_connections=raise_file_limit())
+    options.setdefault("ws", partial(LimitedWebSocket, limits=limits, budgets=InboundBudgets()))
     return ApiServer(
         uvicorn.Config(
             app,
@@ -63,7 +64,6 @@ def build_server(app: Any, limits: ConnectionLimits | None = None, **options: An
             access_log=False,
             lifespan="off",
             http=partial(LimitedConnection, limits=limits),  # type: ignore[arg-type]  # it is only called
-            ws=partial(LimitedWebSocket, limits=limits, budgets=InboundBudgets()),  # type: ignore[arg-type]  # same
             server_header=False,
             proxy_headers=False,
             **options,
