@@ -26,6 +26,7 @@ from smartspider.api.limits import ApiLimits
 from smartspider.api.routes.file_response import content_disposition
 from smartspider.backends.sqlite.database import FILE, connect
 from smartspider.cli.results.export import export
+from smartspider.client import Client
 from smartspider.core.errors import NotAllowed, StoreUnavailable
 from smartspider.core.runs.run import Run
 from smartspider.operations.services import Services
@@ -290,6 +291,28 @@ async def test_an_error_on_the_way_is_no_short_file(services: Services, api: Cal
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
     assert services.exports.slots.in_use == 0
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+async def test_a_run_that_lacks_rows_is_refused(
+    services: Services, api: Caller, tmp_path: Path, format_: str
+) -> None:
+    run = await crawled(services.installation, MANY[:1200])
+    raw = connect(services.installation.path / FILE)
+    raw.set_busy_timeout(10_000)  # a checkpoint may be going on
+    raw.execute("DELETE FROM item WHERE id = (SELECT max(id) FROM item)")
+    raw.close()
+    said = f"run {run.id} is damaged: it stored 1200 rows, and 1199 can be read"
+    problem = (await api("POST", f"/api/results/export?run_id={run.id}&format={format_}")).expect(503).json
+    assert problem["detail"] == said
+    async with Client(api.base, str(api.token)) as client:
+        with pytest.raises(StoreUnavailable, match=said):
+            [piece async for piece in client.export_results(run_id=str(run.id), format=format_)]
+    path = tmp_path / f"rows.{format_}"
+    data = ["--data", str(services.installation.path), "--run", str(run.id)]
+    done = await asyncio.to_thread(CliRunner().invoke, export, ["-o", str(path), *data])
+    assert not path.exists()
+    assert isinstance(done.exception, StoreUnavailable)
 
 
 @pytest.mark.parametrize("format_", ["parquet", "xlsx", "sqlite"])

@@ -1,10 +1,12 @@
-"""Single bits of a data folder flip: no changed row is exported, and `fsck` names what is damaged."""
+"""Parts of a data folder change: no other rows are exported, and `fsck` names what is damaged."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import combinations
 from pathlib import Path
 
+import apsw
 import pytest
 
 from smartspider.backends.sqlite.database import FILE, SqliteDatabase
@@ -72,3 +74,51 @@ async def test_no_flipped_bit_of_a_row_goes_unseen(tmp_path: Path, run: Run) -> 
         except StoreUnavailable as error:
             assert error.hint  # noqa: PT017 - either nothing is exported, or no changed row
     assert named > len(TEXT)
+
+
+async def many_rows(folder: Path, count: int) -> Run:
+    backend = SqliteBackend(folder, ManualClock())
+    run = await begin(backend, "one")
+    lease = await take_one(backend, await backend.frontier.join(WorkerRegistration("w")), run)
+    await settle(backend, done(lease, items=[{"n": number, "text": TEXT} for number in range(count)]))
+    await backend.close()
+    return run
+
+
+def leaves(folder: Path) -> list[int]:
+    """The pages that hold the rows, in their order."""
+    with closing(apsw.Connection(str(folder / FILE))) as connection:
+        sql = "SELECT pageno FROM dbstat WHERE name = 'item' AND pagetype = 'leaf' ORDER BY path"
+        return [number for (number,) in connection.execute(sql)]
+
+
+async def test_rows_of_exchanged_pages_are_refused(tmp_path: Path) -> None:
+    run = await many_rows(tmp_path, 4_500)
+    good, found = (tmp_path / FILE).read_bytes(), leaves(tmp_path)
+    size = len(good) // (int.from_bytes(good[28:32]) or 1)
+    ends = [0, 1, len(found) // 2, len(found) * 4 // 9, len(found) * 4 // 9 + 1, len(found) - 1]
+    for pair in combinations(ends, 2):
+        one, other = (slice((found[at] - 1) * size, found[at] * size) for at in pair)
+        bad = bytearray(good)
+        bad[one], bad[other] = good[other], good[one]
+        (tmp_path / FILE).write_bytes(bad)
+        with (
+            closing(SqliteDatabase(tmp_path, ManualClock())) as database,
+            pytest.raises(StoreUnavailable, match=f"run {run.id} is damaged"),
+        ):
+            [batch async for batch in SqliteStore(database).items(run.id)]
+
+
+async def test_a_run_with_another_number_of_rows_than_it_stored_is_refused(tmp_path: Path) -> None:
+    run = await many_rows(tmp_path, 30)
+    with closing(SqliteDatabase(tmp_path, ManualClock())) as database:
+        store = SqliteStore(database)
+        await database.write(
+            lambda connection: connection.execute("DELETE FROM item WHERE id > ?", (first_id(run.id) + 20,))
+        )
+        with pytest.raises(
+            StoreUnavailable, match=f"run {run.id} is damaged: it stored 30 rows, and 20 can be read"
+        ):
+            [batch async for batch in store.items(run.id)]
+        after = [len(batch) async for batch in store.items(run.id, first_id(run.id) + 5)]
+        assert after == [15], "rows after a position are not all rows"

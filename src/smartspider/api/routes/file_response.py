@@ -14,18 +14,22 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from smartspider.api.limits import ApiLimits
+from smartspider.core.errors import SmartSpiderError
 from smartspider.services.results.exports import Export
 from smartspider.services.results.outputs import OTHER, media_types
 
 _log = logging.getLogger(__name__)
 
+HELD_BYTES = 1_000_000
+"""The beginning of a file that is held back."""
+
 
 class FileResponse(Response):
     """A streamed file.
 
-    An error before the first chunk becomes a problem response. A later error aborts the connection, so
-    that a partial file is not mistaken for a complete one. If the client disconnects, accepts nothing for
-    `stall_s` or is slower than `min_bytes_per_s`, the export stops.
+    An error while the beginning is held back, for most files to their end, becomes a problem response. A
+    later error aborts the connection, so that a partial file is not mistaken for a complete one. If the
+    client disconnects, accepts nothing for `stall_s` or is slower than `min_bytes_per_s`, the export stops.
     """
 
     def __init__(self, export: Export, limits: ApiLimits) -> None:
@@ -50,17 +54,37 @@ class FileResponse(Response):
             sending.result()
 
     async def _send(self, send: Send) -> None:
-        has_started = False
         pace = ClientPace(self._limits)
         async with aclosing(cast("Any", self._export.chunks)) as chunks:
-            async for chunk in chunks:
-                if not has_started:
-                    start = {"status": self.status_code, "headers": self.raw_headers}
-                    await send({"type": "http.response.start", **start})
-                    has_started = True
-                async with pace.sending(chunk):
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            held = await _beginning(chunks)
+            await send(
+                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            )
+            try:
+                async for chunk in _chained(held, chunks):
+                    async with pace.sending(chunk):
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            except SmartSpiderError as error:
+                _log.error("an export was aborted: %s", error.message)
+                return  # without the end of the body, so that the server closes the connection
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _beginning(chunks: AsyncIterator[bytes]) -> list[bytes]:
+    """Return the first chunks: all that are held back."""
+    held: list[bytes] = []
+    async for chunk in chunks:
+        held.append(chunk)
+        if sum(map(len, held)) >= HELD_BYTES:
+            break
+    return held
+
+
+async def _chained(held: list[bytes], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    while held:
+        yield held.pop(0)
+    async for chunk in chunks:
+        yield chunk
 
 
 class ClientPace:

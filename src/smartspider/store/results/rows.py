@@ -15,7 +15,7 @@ from smartspider.core.items.filters import Condition
 from smartspider.core.runs.run import end_id, first_id, run_of
 from smartspider.store import statements
 from smartspider.store.database import Connection, Database, row
-from smartspider.store.results.damage import FoundRow, checked_row, damaged_item
+from smartspider.store.results.damage import FoundRow, check_order, checked_row
 from smartspider.store.results.files import fill_files
 
 SQL = statements.load("results.sql", __package__)
@@ -71,6 +71,7 @@ def read_batch(
 ) -> RowBatch:
     """Return the rows of a run after a position, up to `limit` and the size of a batch."""
     low, high = first_id(run_id), end_id(run_id)
+    begin = position if position is not None else high if is_descending else low
     if position is not None:
         low, high = (low, min(position, high)) if is_descending else (max(position, low), high)
     limit = min(limit, BATCH_ROWS)
@@ -84,8 +85,7 @@ def read_batch(
             if taken >= BATCH_BYTES:
                 is_last = False
                 break
-    if found and position is not None and (found[-1][0] >= position) == is_descending:
-        raise damaged_item(found[-1][0])  # rows out of order, which would be read without end
+    check_order([one[0] for one in found], begin, is_descending=is_descending)
     filled = fill_files(connection, run_id, [data for _, _, data in found])
     rows_found = [(item_id, url_id, data) for (item_id, url_id, _), data in zip(found, filled, strict=True)]
     return RowBatch(rows_found, is_last=is_last and len(found) < limit)
@@ -114,6 +114,11 @@ class RowCounts(NamedTuple):
     items: int
     next_item: int
     updated: int
+
+    def has_only_more_than(self, before: RowCounts) -> bool:
+        """Return whether rows were only added since, and none was replaced."""
+        is_unchanged = self.updated == before.updated
+        return is_unchanged and self.items - before.items == self.next_item - before.next_item
 
 
 def read_counts(connection: Connection, run_id: int) -> RowCounts:

@@ -112,6 +112,9 @@ SELECT i.id, coalesce(u.url, ''), i.data, coalesce(u.closed_at, 0), i.url_id, i.
 FROM item i LEFT JOIN url u ON u.id = i.url_id
 WHERE i.id > ? AND i.id < ? ORDER BY i.id LIMIT 2000
 
+-- row_counts: the counters of the items of a run, unless it is being deleted
+SELECT items, next_item, updated FROM run WHERE id = ?1 AND NOT (state = 'cancelled' AND coalesce(reason, '') = ?2)
+
 -- rejects: rejected items by cursor
 SELECT r.id, u.url, r.reason, r.step, r.field, r.value, r.data FROM reject r JOIN url u ON u.id = r.url_id
 WHERE r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?

@@ -15,12 +15,12 @@ from smartspider.core.tasks import SYSTEM
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider.store import cookies
 from smartspider.store.cookies import StoredCookies
-from smartspider.store.database import Connection, Database, rows
+from smartspider.store.database import Connection, Database, row, rows
 from smartspider.store.hosts import gates
 from smartspider.store.nodes import leadership
-from smartspider.store.results.damage import checked_row, damaged_item
+from smartspider.store.results.damage import check_order, checked_row, missing_items
 from smartspider.store.results.files import FileTotals, file_totals, fill_files
-from smartspider.store.results.rows import StoredItem
+from smartspider.store.results.rows import RowCounts, StoredItem
 from smartspider.store.runs import creation, fsck, lifecycle, listing, records
 from smartspider.store.runs import reopen_failed as retries
 from smartspider.store.runs import tuning as settings
@@ -247,26 +247,42 @@ class RunStore(ABC):
             await asyncio.sleep(0)  # let other tasks of the loop run
 
     async def items(self, run_id: int, after: int = 0) -> AsyncIterator[Sequence[StoredItem]]:
-        """Yield committed items with ids greater than `after`, in batches."""
-        cursor = max(after, first_id(run_id))
-        while batch := await self._db.read(self._items_after(run_id, cursor)):
+        """Yield committed items with ids greater than `after`, in batches.
+
+        Raise `StoreUnavailable` if one is damaged, or if all items are not as many as the run has stored.
+        """
+        cursor = start = max(after, first_id(run_id))
+        begun, found = None, 0
+        while True:
+            batch, counts = await self._db.read(self._items_after(run_id, cursor))
+            begun = begun or counts
+            if not batch:
+                break
+            found += len(batch)
             yield batch
             cursor = batch[-1].id
+        if start > first_id(run_id) or counts is None or begun is None:
+            return
+        if counts.has_only_more_than(begun) and found != counts.items:
+            raise missing_items(run_id, found, counts.items)
 
-    def _items_after(self, run_id: int, cursor: int) -> Callable[[Connection], list[StoredItem]]:
-        def work(connection: Connection) -> list[StoredItem]:
+    def _items_after(
+        self, run_id: int, cursor: int
+    ) -> Callable[[Connection], tuple[list[StoredItem], RowCounts | None]]:
+        def work(connection: Connection) -> tuple[list[StoredItem], RowCounts | None]:
+            counts = row(connection, SQL.row_counts, (run_id, lifecycle.DELETED))
             found = rows(connection, SQL.items, (cursor, end_id(run_id)))
-            if found and found[-1][0] <= cursor:  # rows out of order, which would be read without end
-                raise damaged_item(found[-1][0])
+            check_order([one[0] for one in found], cursor)
             checked = [
                 checked_row(item_id, url_id, data, checksum)[2]
                 for item_id, _, data, _, url_id, checksum in found
             ]
             filled = fill_files(connection, run_id, checked)
-            return [
+            batch = [
                 StoredItem(item_id, run_id, url, data.encode(), created_at, page_id)
                 for (item_id, url, _, created_at, page_id, _), data in zip(found, filled, strict=True)
             ]
+            return batch, None if counts is None else RowCounts(*counts)
 
         return work
 
