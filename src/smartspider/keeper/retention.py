@@ -138,8 +138,8 @@ PAGE = 200
 class RunSweep:
     """Walks through all runs, newest first, a page at a time, and deletes those beyond the retention.
 
-    Unfinished runs, the newest finished run of each task, and runs that later ones compare pages or items
-    with are kept.
+    Unfinished runs, the newest finished and the newest completed run of each task, and runs that later ones
+    compare pages or items with are kept.
     """
 
     def __init__(
@@ -151,6 +151,8 @@ class RunSweep:
         self._delete = delete
         self._before: int | None = None
         self._newer: Counter[int] = Counter()
+        self._completed: set[int] = set()
+        """Tasks with a completed run among those that were read."""
 
     async def step(self) -> bool:
         """Process one page; return True while there are more."""
@@ -163,6 +165,7 @@ class RunSweep:
         self._before = page[-1].id if page else None
         if not page:
             self._newer.clear()
+            self._completed.clear()
         return bool(page)
 
     async def _delete_if_expired(self, run: Run) -> None:
@@ -172,7 +175,10 @@ class RunSweep:
             and (run.finished_at or run.created_at) < self._clock.now() - self._retention.run_age_s
         )
         is_surplus = self._retention.runs_per_task is not None and newer >= self._retention.runs_per_task
-        is_expired = newer > 0 and (is_old or is_surplus)
+        is_newest = newer == 0 or (run.state == "completed" and run.task_id not in self._completed)
+        if run.state == "completed":
+            self._completed.add(run.task_id)
+        is_expired = not is_newest and (is_old or is_surplus)
         if is_expired and not await self._store.is_compared_with(run.id):
             try:
                 await self._delete(run.id)

@@ -147,6 +147,17 @@ async def test_so_many_runs_of_each_task_are_kept(harness: Harness) -> None:
     assert await sweep(harness, Retention(runs_per_task=2)) == [3, 4, 7, 8]
 
 
+async def test_the_newest_completed_run_is_kept_for_comparison(harness: Harness) -> None:
+    await harness.task()
+    for state in ("completed", "completed", "cancelled", "cancelled"):
+        run_id = await made(harness)
+        if state == "completed":
+            await harness.end_run(run_id)
+        else:
+            await harness.backend.store.set_state(run_id, "cancelled")
+    assert await sweep(harness, Retention(runs_per_task=1)) == [2, 4]
+
+
 async def test_a_run_that_cannot_be_forgotten_now_is_left(harness: Harness) -> None:
     await harness.task()
     for _ in range(3):
