@@ -131,7 +131,7 @@ class DeleteExpired:
             await asyncio.sleep(0)
 
 
-PAGE = 200
+PAGE = 1_000
 """Runs read per step."""
 
 
