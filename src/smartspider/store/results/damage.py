@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import chain
+from operator import gt, lt
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.items.checksum import item_checksum
@@ -32,14 +34,13 @@ def missing_items(run_id: int, found: int, stored: int) -> StoreUnavailable:
     )
 
 
-def check_order(ids: Iterable[int], position: int, *, is_descending: bool = False) -> None:
+def check_order(ids: Sequence[int], position: int, *, is_descending: bool = False) -> None:
     """Raise `StoreUnavailable` unless ids follow a position and each other: where pages of a file are
     exchanged, they go back or repeat.
     """
-    for item_id in ids:
-        if item_id == position or (item_id < position) != is_descending:
-            raise damaged_item(item_id)
-        position = item_id
+    in_order = list(map(gt if is_descending else lt, chain((position,), ids), ids))
+    if not all(in_order):
+        raise damaged_item(ids[in_order.index(False)])
 
 
 def checked_row(item_id: int, url_id: int, data: str, checksum: int | None) -> FoundRow:

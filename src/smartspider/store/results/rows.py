@@ -85,7 +85,7 @@ def read_batch(
             if taken >= BATCH_BYTES:
                 is_last = False
                 break
-    check_order((item_id for item_id, *_ in found), begin, is_descending=is_descending)
+    check_order([one[0] for one in found], begin, is_descending=is_descending)
     filled = fill_files(connection, run_id, [data for _, _, data in found])
     rows_found = [(item_id, url_id, data) for (item_id, url_id, _), data in zip(found, filled, strict=True)]
     return RowBatch(rows_found, is_last=is_last and len(found) < limit)

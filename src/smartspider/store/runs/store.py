@@ -272,7 +272,7 @@ class RunStore(ABC):
         def work(connection: Connection) -> tuple[list[StoredItem], RowCounts | None]:
             counts = row(connection, SQL.row_counts, (run_id, lifecycle.DELETED))
             found = rows(connection, SQL.items, (cursor, end_id(run_id)))
-            check_order((item_id for item_id, *_ in found), cursor)
+            check_order([one[0] for one in found], cursor)
             checked = [
                 checked_row(item_id, url_id, data, checksum)[2]
                 for item_id, _, data, _, url_id, checksum in found
