@@ -8,13 +8,14 @@ from pathlib import Path
 
 from smartspider.backends.sqlite.database import FILE
 from smartspider.backends.sqlite.store import SqliteStore
-from smartspider.backends.sqlite.worker_locks import FileLock
+from smartspider.backends.sqlite.worker_locks import FileLock, is_alive
 from smartspider.core.errors import NotAllowed, NotFound, StoreUnavailable
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import read_settings
 
 HOME = Path(".smartspider")
 PENDING_OUTPUT = "output-pending"
+SERVER_LOCK = "server.lock"
 
 
 class DataFolder(Installation, frozen=True, kw_only=True):
@@ -46,13 +47,18 @@ def run_lock(path: Path, run_id: int, *, is_last: bool = False) -> Iterator[None
             lock.release(remove=True)
 
 
+def is_served(path: Path) -> bool:
+    """Return whether a process serves a data folder. Creates nothing."""
+    return is_alive(path / SERVER_LOCK)
+
+
 @contextmanager
-def server_lock(path: Path) -> Iterator[bool]:
-    """Mark a data folder as served by this process; yield False if another one serves it."""
-    lock = FileLock(path / "server.lock")
-    is_first = lock.acquire()
+def serving(path: Path) -> Iterator[None]:
+    """Mark a data folder as served by this process, unless another one serves it already."""
+    lock = FileLock(path / SERVER_LOCK)
+    lock.acquire()
     try:
-        yield is_first
+        yield
     finally:
         lock.release()
 

@@ -10,7 +10,7 @@ import pytest
 
 from smartspider.cli.main import main
 from smartspider.core.workers.worker import WorkerRegistration
-from smartspider.installation.data_folder import server_lock
+from smartspider.installation.data_folder import is_served, serving
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import begin
@@ -40,10 +40,12 @@ def test_a_run_whose_workers_are_gone_is_shown_as_interrupted(
     assert "interrupted no worker is alive; `smartspider crawl`" in capsys.readouterr().out
 
 
-def test_a_second_server_of_a_folder_is_told_apart(tmp_path: Path) -> None:
-    with server_lock(tmp_path) as is_first:
-        assert is_first
-        with server_lock(tmp_path) as is_also_first:
-            assert not is_also_first
-    with server_lock(tmp_path) as is_first:
-        assert is_first
+def test_a_folder_is_served_as_long_as_the_first_server_lives(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    assert not is_served(folder)
+    assert not folder.exists()
+    with serving(folder):
+        with serving(folder):
+            assert is_served(folder)
+        assert is_served(folder)
+    assert not is_served(folder)

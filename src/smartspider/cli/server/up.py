@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,7 @@ def up(
     Ctrl-C shuts it down gracefully. Unfinished runs resume at the next start.
     """
     from smartspider.core.extras import require_extra
-    from smartspider.installation.data_folder import server_lock
+    from smartspider.installation.data_folder import is_served, serving
     from smartspider.installation.settings import read_settings
     from smartspider.wiring import fault_injection
     from smartspider.wiring.opening import files_folder
@@ -92,13 +92,12 @@ def up(
     path = files_folder(data, settings)
     if settings.metrics_address is not None:
         listen(*settings.metrics_address, "SMARTSPIDER_METRICS_PORT").close()  # its process would restart
-    with ExitStack() as opened:
-        if not (settings.is_cluster or opened.enter_context(server_lock(path))):
-            print_message(
-                f"note: another `smartspider up` serves {path}, and both will work on its runs; stop one, or"
-                " serve another folder with --data DIR"
-            )
-        listener = opened.enter_context(listen(host, port))
+    if not settings.is_cluster and is_served(path):
+        print_message(
+            f"note: another `smartspider up` serves {path}, and both will work on its runs; stop one, or"
+            " serve another folder with --data DIR"
+        )
+    with listen(host, port) as listener, nullcontext() if settings.is_cluster else serving(path):
         elastic = elastic_workers(path, workers, slots=SLOTS) if workers.is_range else None
         specs, shop = server_specs(path, listener, workers=0 if elastic else workers.minimum), ""
         if with_demo:
