@@ -48,6 +48,10 @@ def test_integers_are_exact_up_to_a_length_and_refused_in_plain_words_beyond() -
         assert read_json(b'{"n": %d}' % number) == {"n": number}
     with pytest.raises(InvalidJson, match="an integer in it has more than 4,000 digits"):
         read_json(b'{"n": %s}' % (b"9" * 6000))
+    with pytest.raises(InvalidJson, match="the number 1e999 is out of range"):
+        read_json(b'{"n": 1e999}')
+    with pytest.raises(InvalidJson, match="NaN is not a JSON value"):
+        read_json(b'{"n": NaN}')
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,8 @@ def _scanned(text: str, start: int) -> tuple[Any, int]:
         raise InvalidJson(f"{wrong.msg.lower()} at position {wrong.pos}") from None
     except RecursionError:
         raise InvalidJson(f"it nests deeper than {DEEPEST} levels") from None
+    except InvalidJson:
+        raise
     except ValueError:  # Python converts no integer of more digits than `sys.get_int_max_str_digits`
         raise InvalidJson("an integer in it has more than 4,000 digits") from None
     return value, end
