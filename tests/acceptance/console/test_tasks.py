@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.acceptance.console.conftest import Visit
 from tests.acceptance.console.visitor import grave_findings
 from tests.acceptance.server import Server
@@ -183,6 +183,61 @@ def test_a_text_that_was_not_saved_survives_a_reload(server: Server, visit: Visi
     page.reload()
     expect(page.get_by_label("Most pages")).to_have_value("9")
     expect(page.get_by_role("button", name="Restore")).to_be_hidden()
+
+
+REFUSALS = {
+    429: ("too_many", "Too many requests"),
+    503: ("store_unavailable", "The store is not available"),
+    507: ("store_full", "The store is full"),
+}
+"""Answers of a server in trouble, and the words for them."""
+
+
+def refuse(page: Page, method: str, status: int) -> None:
+    """Answer calls of the list and of one task as a server in trouble does."""
+    problem = {"status": status, "code": REFUSALS[status][0], "detail": "what happened", "hint": "what helps"}
+
+    def answer(route: Route) -> None:
+        if route.request.method == method:
+            route.fulfill(status=status, json=problem, content_type="application/problem+json")
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/api/tasks(/[^/?]+)?(\?(?!.*dry_run).*)?$"), answer)
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_a_server_in_trouble_is_told_in_words_and_nothing_is_lost(
+    server: Server, visit: Visit, status: int
+) -> None:
+    """A list that cannot be read can be asked for again, and a task that cannot be saved stays as written."""
+    task_id = server.create(tea(server, f"trouble_{status}"))
+    page = visit().sign_in(f"/tasks/{task_id}")
+    page.get_by_label("Concurrency").fill("5")
+    page.keyboard.press("Tab")
+    refuse(page, "PUT", status)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text(REFUSALS[status][1])
+    expect(page.get_by_role("alert")).to_contain_text("what helps")
+    expect(page.get_by_label("Concurrency")).to_have_value("5")
+    page.unroute_all()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Not saved")).to_be_hidden()
+    assert server.ask("GET", f"/api/tasks/{task_id}").expect(200).json["spec"]["concurrency"] == 5
+    refuse(page, "GET", status)
+    page.goto(f"{server.url}/tasks")
+    expect(page.get_by_role("alert")).to_contain_text(REFUSALS[status][1])
+    assert grave_findings(page) == []
+    page.unroute_all()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("link", name=f"trouble_{status}")).to_be_visible()
+
+
+def test_what_is_not_there_is_said(server: Server, visit: Visit) -> None:
+    page = visit().sign_in()
+    for path in ("/no/such/page", "/tasks/999999", "/runs/999999", "/results?run=999999"):
+        page.goto(server.url + path)
+        expect(page.get_by_text(re.compile("not found|there is no", re.IGNORECASE)).first).to_be_visible()
 
 
 def test_a_preview_shows_rows_and_a_copy_is_another_task(server: Server, visit: Visit) -> None:
