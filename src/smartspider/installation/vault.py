@@ -133,7 +133,7 @@ class Vault:
 
     async def _read_ring(self, *, is_fresh: bool = False, is_checked: bool = True) -> KeyRing:
         """Return the master keys, read again if a value needs another one: it may have been rotated."""
-        needed = set(await self.store.count_by_key())
+        needed = await self.store.key_ids()
         if self._ring is None or is_fresh or not _opens(self._ring, needed):
             self._ring = self._open_ring()
         if is_checked and not _opens(self._ring, needed):

@@ -137,6 +137,10 @@ class VaultStore:
 
         return await self._db.write(work)
 
+    async def key_ids(self) -> set[str]:
+        """Return the ids of the master keys that sealed values need."""
+        return {key_id for (key_id,) in await self._db.fetch(SQL.key_ids)}
+
     async def count_by_key(self) -> dict[str, int]:
         """Return the number of sealed values of each master key, by its id."""
         return {key_id: number for key_id, number in await self._db.fetch(SQL.key_counts)}  # noqa: C416 - typed

@@ -41,6 +41,14 @@ WHERE kind > ?1 OR (kind = ?1 AND id > ?2) ORDER BY kind, id LIMIT ?3
 -- unseal: delete the sealed value of a record
 DELETE FROM sealed WHERE kind = ? AND id = ?
 
+-- key_ids: the master keys that sealed values need, each found by one look-up
+WITH RECURSIVE needed (key_id) AS (
+  SELECT min(key_id) FROM sealed
+  UNION ALL
+  SELECT (SELECT min(key_id) FROM sealed WHERE key_id > needed.key_id) FROM needed WHERE key_id IS NOT NULL
+)
+SELECT key_id FROM needed WHERE key_id IS NOT NULL
+
 -- key_counts: sealed values by master key
 SELECT key_id, count(*) FROM sealed GROUP BY key_id ORDER BY key_id
 

@@ -20,7 +20,7 @@ from smartspider_testing.servers import PristineDatabase
 
 FILES = (
     *("idempotency", "audit", "events", "nodes/leadership", "logs/logs", "metrics", "notifications"),
-    *("schedules", "tasks", "access/sessions", "access/tokens", "access/users"),
+    *("schedules", "tasks", "vault", "access/sessions", "access/tokens", "access/users"),
 )
 SMALL = {
     "audit_head",
@@ -32,6 +32,7 @@ SMALL = {
     "metric",
     "notification_target",
     "scaling",
+    "vault",
     "worker",
 }
 """They hold a row, or one for each of what is bounded."""

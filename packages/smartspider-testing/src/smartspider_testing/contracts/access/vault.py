@@ -102,11 +102,13 @@ class VaultStoreContract(BackendContract):
         for number in range(5):
             await backend.vault.set_secret(f"S{number}", Sealer(b"v%d" % number), actor="ann")
         assert await backend.vault.count_by_key() == {"one": 5}
+        assert await backend.vault.key_ids() == {"one"}
         assert await backend.vault.rewrap("two", rewrapped, actor="ann", limit=2) == 2
         crash_at("vault.rewrapped")
         with pytest.raises(SimulatedCrash):
             await backend.vault.rewrap("two", rewrapped, actor="ann", limit=2)
         assert await backend.vault.count_by_key() == {"one": 3, "two": 2}
+        assert await backend.vault.key_ids() == {"one", "two"}
         while await backend.vault.rewrap("two", rewrapped, actor="ann", limit=2):
             pass
         assert await backend.vault.count_by_key() == {"two": 5}
