@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.acceptance.server import Server, served
 from tests.acceptance.workshop import Finished, Site, Workshop, written_site
 
 pytestmark = pytest.mark.acceptance
@@ -21,6 +22,10 @@ ROUTES: dict[str, list[dict[str, Any]]] = {
     "/moved": [{"status": 307, "headers": {"Location": "http://127.0.0.2:1/api"}}],
     "/broken": [{"status": 500, "body": "no"}],
 }
+
+
+FRESH = {"crawl": ("--fresh",), "dry-run": ()}
+"""Another port of the site makes it another task."""
 
 
 def keyed_task(site: Site, **more: Any) -> dict[str, Any]:
@@ -121,6 +126,51 @@ def test_secrets_come_from_dotenv_and_files_too(workshop: Workshop, tmp_path: Pa
         workshop.crawl("--workers", 2, env=env).expect(0)
         assert {arrival.headers["authorization"] for arrival in site.log()} == {f"Bearer {TOKEN}"}
         assert b"canary" in site.log()[0].body
+
+
+def test_stored_secrets_are_sent_and_no_file_shows_them(workshop: Workshop) -> None:
+    """By one worker, by two, and by a dry run; also with another master key."""
+    for name, value in (("API_TOKEN", TOKEN), ("PASSWORD", PASSWORD)):
+        assert workshop.run("secret", "set", name, "--json", stdin=f"{value}\n").json["version"] == 1
+    for command in (("crawl",), ("crawl", "--workers", "2"), ("dry-run",)):
+        with written_site(workshop.folder, routes=ROUTES) as site:
+            workshop.write(keyed_task(site))
+            done = workshop.run(command[0], "task.json", *command[1:], *FRESH[command[0]]).expect(0)
+            assert {arrival.headers["authorization"] for arrival in site.log()} == {f"Bearer {TOKEN}"}
+            assert b'"password":"canary\\"pass&word"' in site.log()[0].body
+        rotated = workshop.run("vault", "rotate").expect(0)
+        assert_unseen(workshop, done, rotated, workshop.run("secret", "list", "--json").expect(0))
+    assert workshop.run("vault", "verify", "--json").json == {"ok": True, "values": 2, "damaged": []}
+
+
+def test_a_server_gives_a_stored_secret_to_the_tasks_of_its_owner(workshop: Workshop) -> None:
+    """And to those of others once it is shared; runs go on while the master key is replaced."""
+
+    def crawl(server: Server, site: Site, name: str, **headers: str) -> str:
+        server.ask("POST", "/api/tasks", keyed_task(site, name=name), **headers).expect(201)
+        run_id = str(server.ask("POST", f"/api/tasks/{name}/start", **headers).expect(202).json["run_id"])
+        ended = server.until_state(run_id, "completed", "failed")
+        return f"{ended['state']} {ended['reason']}"
+
+    with written_site(workshop.folder, routes=ROUTES) as site, served(workshop) as server:
+        for name, value in (("API_TOKEN", TOKEN), ("PASSWORD", PASSWORD)):
+            server.ask("PUT", f"/api/secrets/{name}", {"value": value}).expect(200)
+        made = server.ask("POST", "/api/tokens", {"name": "bob", "role": "operator"}).expect(201).json
+        bob = {"Authorization": f"Bearer {made['token']}"}
+        assert crawl(server, site, "own").startswith("completed")
+        assert "belongs to admin" in crawl(server, site, "foreign", **bob)
+        server.ask("PUT", "/api/secrets/API_TOKEN", {"value": "mine"}, **bob).expect(403)
+        for name, value in (("API_TOKEN", TOKEN), ("PASSWORD", PASSWORD)):
+            server.ask("PUT", f"/api/secrets/{name}", {"value": value, "shared": True}).expect(200)
+        assert server.ask("POST", "/api/vault/rotate").expect(200).json["rewrapped"] == 2
+        preview = server.ask(
+            "POST", "/api/tasks?dry_run=true&preview=true", keyed_task(site, name="shown"), **bob
+        ).expect(200)
+        assert preview.json["preview"] == [{"id": 3}]
+        assert crawl(server, site, "shared", **bob).startswith("completed")
+        assert {one.headers["authorization"] for one in site.log()} == {f"Bearer {TOKEN}"}
+        (workshop.folder / "seen").write_bytes(preview.body)
+    assert_unseen(workshop)
 
 
 def test_headers_with_secrets_stay_at_the_origin_of_the_entries(workshop: Workshop) -> None:
