@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import signal
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +17,7 @@ from xml.etree import ElementTree
 import openpyxl  # type: ignore[import-untyped] # ships no types
 import pytest
 from pyarrow import parquet  # type: ignore[import-untyped] # ships no types
-from tests.acceptance.workshop import Workshop, title_task, until, written_site
+from tests.acceptance.workshop import Workshop, title_task, written_site
 
 pytestmark = pytest.mark.acceptance
 
@@ -329,15 +330,21 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return workshop
 
 
+KILLED = (
+    "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_DFL);"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
+    "from smartspider.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+"""The kernel kills it in the middle of a file."""
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "xlsx", "parquet", "sqlite", "csv.gz"])
 def test_a_killed_export_leaves_the_old_file_and_the_next_one_tidies_up(
     stocked: Workshop, ending: str
 ) -> None:
     target = stocked.folder / f"rows.{ending}"
     target.write_text("old")
-    export = stocked.start("results", "export", "-o", target.name)
-    until(lambda: bool(leftovers(stocked.folder)) or export.has_ended(), "a file that is being written")
-    export.kill()
+    stocked.start_python("-c", KILLED, "results", "export", "-o", target.name).wait().expect(-signal.SIGXFSZ)
     assert target.read_text() == "old"
     assert leftovers(stocked.folder)
     stocked.run("results", "export", "-o", target.name).expect(0)
