@@ -213,7 +213,7 @@ class StoreReturned(Event, frozen=True):
 class WorkerThrottled(Event, frozen=True):
     """A worker is clearly less healthy than the others and reduces its load. `run_id` is 0."""
 
-    name: ClassVar[str] = "worker.eased"
+    name: ClassVar[str] = "worker.throttled"
     level: ClassVar[str] = "warning"
     share: float
     """Share of its slots that it uses from now on."""
@@ -230,7 +230,7 @@ class WorkerRestored(Event, frozen=True):
 class UrlFilterCounted(Event, frozen=True):
     """Counts of a URL filter since the last such event, in URLs. `run_id` is 0."""
 
-    name: ClassVar[str] = "layer.counted"
+    name: ClassVar[str] = "filter.counted"
     level: ClassVar[str] = "debug"
     layer: str
     hits: int
@@ -247,7 +247,7 @@ class UrlFilterFull(Event, frozen=True):
     lookups go to the store.
     """
 
-    name: ClassVar[str] = "layer.filled"
+    name: ClassVar[str] = "filter.filled"
     level: ClassVar[str] = "warning"
     layer: str
     bytes_used: int
