@@ -1,8 +1,10 @@
 import { mount } from "@vue/test-utils";
 import { describe, expect, it, vi } from "vitest";
+import { defineComponent, h } from "vue";
 import { Problem, errorAt } from "@/api/problem";
 import { createMessages } from "@/app/i18n";
 import { commandOf, pageOf, queryOf } from "@/features/audit/entries";
+import { useKindName } from "@/features/notifications/kinds";
 import { rolesFor, tokenState } from "@/features/settings/access";
 import CheckGroup from "@/shared/components/CheckGroup.vue";
 import TextField from "@/shared/components/TextField.vue";
@@ -64,6 +66,18 @@ describe("tokens", () => {
   it("expire at their moment, and stay revoked", () => {
     const at = (expires: string | null, revoked: string | null = null) => tokenState({ expires_at: expires, revoked_at: revoked }, NOW);
     expect([at(null), at("2026-01-31T12:00:01Z"), at("2026-01-31T12:00:00Z"), at("2027-01-01T00:00:00Z", "2026-01-01T00:00:00Z")]).toEqual(["valid", "valid", "expired", "revoked"]);
+  });
+});
+
+describe("a way of notifications", () => {
+  it("is called by its kind if it is that of a plug-in", async () => {
+    const named = defineComponent({
+      setup() {
+        const name = useKindName();
+        return () => ["webhook", "acme.sms"].map((kind) => h("p", name(kind)));
+      },
+    });
+    expect(mount(named, { global: { plugins: [await createMessages()] } }).findAll("p").map((one) => one.text())).toEqual(["Webhook", "acme.sms"]);
   });
 });
 
