@@ -1,8 +1,11 @@
 import { mount } from "@vue/test-utils";
 import { describe, expect, it, vi } from "vitest";
+import { defineComponent, h } from "vue";
 import { Problem, errorAt } from "@/api/problem";
 import { createMessages } from "@/app/i18n";
 import { commandOf, pageOf, queryOf } from "@/features/audit/entries";
+import { useKindName } from "@/features/notifications/kinds";
+import { commandsOf, isName, referenceTo } from "@/features/secrets/names";
 import { rolesFor, tokenState } from "@/features/settings/access";
 import CheckGroup from "@/shared/components/CheckGroup.vue";
 import TextField from "@/shared/components/TextField.vue";
@@ -64,6 +67,37 @@ describe("tokens", () => {
   it("expire at their moment, and stay revoked", () => {
     const at = (expires: string | null, revoked: string | null = null) => tokenState({ expires_at: expires, revoked_at: revoked }, NOW);
     expect([at(null), at("2026-01-31T12:00:01Z"), at("2026-01-31T12:00:00Z"), at("2027-01-01T00:00:00Z", "2026-01-01T00:00:00Z")]).toEqual(["valid", "valid", "expired", "revoked"]);
+  });
+});
+
+describe("secrets", () => {
+  it("have names that a task can refer to", () => {
+    for (const name of ["API_TOKEN", "_", "a1", "x".repeat(100)]) expect(isName(name), name).toBe(true);
+    for (const name of ["", "1a", "a-b", "a b", "a/b", "..", "a\n", "é", "x".repeat(101)]) expect(isName(name), name).toBe(false);
+    expect(referenceTo("API_TOKEN")).toBe("${API_TOKEN}");
+  });
+
+  it("are set by commands that ask for the value", () => {
+    expect(commandsOf("KEY", null, "http://a")).toEqual({
+      cli: "smartspider secret set KEY --server http://a",
+      curl: `printf %s "$VALUE" | jq -Rs '{value: .}' | curl -s -X PUT -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" --data-binary @- 'http://a/api/secrets/KEY'`,
+      python: 'await client.set_secret("KEY", value=getpass.getpass())',
+    });
+    const { cli, curl, python } = commandsOf("KEY", true, "http://a");
+    expect([cli, curl, python]).toEqual([expect.stringContaining(" --shared"), expect.stringContaining("{value: ., shared: true}"), expect.stringContaining(", shared=True)")]);
+    expect(commandsOf("KEY", false, "http://a").cli).toContain(" --private");
+  });
+});
+
+describe("a way of notifications", () => {
+  it("is called by its kind if it is that of a plug-in", async () => {
+    const named = defineComponent({
+      setup() {
+        const name = useKindName();
+        return () => ["webhook", "acme.sms"].map((kind) => h("p", name(kind)));
+      },
+    });
+    expect(mount(named, { global: { plugins: [await createMessages()] } }).findAll("p").map((one) => one.text())).toEqual(["Webhook", "acme.sms"]);
   });
 });
 

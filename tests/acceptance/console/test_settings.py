@@ -1,4 +1,4 @@
-"""Users, tokens, notifications, the audit and the checks in the console."""
+"""Users, tokens, secrets, notifications, the audit and the checks in the console."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ SCREENS = (
     "/settings?tab=users",
     "/settings?tab=tokens",
     "/settings?tab=system",
+    "/secrets",
+    "/secrets?tab=vault",
     "/notifications",
     "/audit",
     "/tasks",
@@ -27,7 +29,8 @@ SCREENS = (
 
 KEPT = """
 () => JSON.stringify(
-  [document.documentElement.outerHTML, location.href, history.state, {...localStorage}, {...sessionStorage}])
+  [document.documentElement.outerHTML, [...document.querySelectorAll("input")].map((field) => field.value),
+   location.href, history.state, {...localStorage}, {...sessionStorage}])
 """
 
 
@@ -131,6 +134,80 @@ def test_a_token_is_shown_once_and_appears_nowhere_after(server: Server, visit: 
     assert canary not in page.evaluate(KEPT)
     server.ask("GET", "/api/runs", **holder).expect(401)
     for path in ("/api/tokens", "/api/audit?limit=1000", "/api/logs?limit=1000&level=debug"):
+        assert canary.encode() not in server.ask("GET", path).expect(200).body
+    for file in (server.workshop.folder / "data").rglob("*"):
+        assert not file.is_file() or canary.encode() not in file.read_bytes(), file
+
+
+def test_a_secret_is_set_replaced_and_deleted_and_its_value_appears_nowhere(
+    server: Server, visit: Visit
+) -> None:
+    canary = "canary-of-the-vault-3f9c"
+    page = visit().sign_in("/secrets")
+    expect(page.get_by_text("There is no secret yet.")).to_be_visible()
+    button(page, "Set a secret").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("1 token")
+    dialog.get_by_label("Value").fill(canary)
+    expect(dialog.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
+    expect(button(dialog, "Set")).to_be_disabled()
+    dialog.get_by_label("Name").fill("API_TOKEN")
+    assert dialog.get_by_label("Value").get_attribute("type") == "password"
+    assert grave_findings(page) == []
+    dialog.get_by_label("Value").press("Enter")
+    expect(dialog).to_be_hidden()
+    row = page.get_by_role("row").filter(has_text="API_TOKEN")
+    expect(row).to_contain_text("tasks of its owner")
+    assert canary not in page.evaluate(KEPT)
+    button(row, "Copy as ${API_TOKEN}").click()
+    expect(page.get_by_text("${API_TOKEN} copied", exact=True)).to_be_visible()
+
+    button(page, "Set a secret").click()
+    dialog.get_by_label("Name").fill("API_TOKEN")
+    dialog.get_by_label("Value").fill(f"{canary}-2")
+    dialog.get_by_label("The tasks of all users").check()
+    button(dialog, "Set").click()
+    expect(dialog.get_by_role("status").filter(has_text="Its value is replaced")).to_be_visible()
+    assert server.ask("GET", "/api/secrets/API_TOKEN").expect(200).json["version"] == 1
+    assert grave_findings(page) == []
+    button(dialog, "Replace").click()
+    expect(dialog).to_be_hidden()
+    expect(row).to_contain_text("tasks of all users")
+    row.get_by_role("gridcell").first.click()
+    expect(dialog).to_contain_text("version 2")
+    assert grave_findings(page) == []
+    button(dialog, "Delete").click()
+    asked = page.get_by_role("alertdialog")
+    expect(asked).to_contain_text("cannot be started or resumed without it")
+    expect(button(asked, "Delete")).to_be_disabled()
+    button(asked, "Cancel").click()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+    page.get_by_role("tab", name="Vault").click()
+    key = page.get_by_role("definition").first
+    before = key.inner_text()
+    button(page, "Verify").click()
+    expect(page.get_by_text("All values open: 1.")).to_be_visible()
+    button(page, "Rotate the master key").click()
+    expect(asked).to_contain_text("all sessions end")
+    assert grave_findings(page) == []
+    button(asked, "Rotate").click()
+    expect(key).not_to_have_text(before)
+    said = f"The master key is {key.inner_text()} now; values rewrapped: 1."
+    expect(page.get_by_text(said, exact=True)).to_be_visible()
+    button(page, "Verify").click()
+    expect(page.get_by_text("All values open: 1.")).to_be_visible()
+
+    page.get_by_role("tab", name="Secrets").click()
+    row.get_by_role("gridcell").first.click()
+    button(dialog, "Delete").click()
+    asked.get_by_role("textbox").fill("API_TOKEN")
+    button(asked, "Delete").click()
+    expect(page.get_by_text("There is no secret yet.")).to_be_visible()
+    assert server.ask("GET", "/api/secrets").expect(200).json["items"] == []
+    assert canary not in page.evaluate(KEPT)
+    for path in ("/api/audit?limit=1000", "/api/logs?limit=1000&level=debug"):
         assert canary.encode() not in server.ask("GET", path).expect(200).body
     for file in (server.workshop.folder / "data").rglob("*"):
         assert not file.is_file() or canary.encode() not in file.read_bytes(), file
@@ -266,6 +343,18 @@ def test_a_viewer_sees_what_is_for_them_and_changes_nothing(server: Server, visi
     page.goto(f"{server.url}/notifications?target=999999")
     expect(drawer.get_by_role("alert")).to_contain_text("not_found")
     server.ask("DELETE", f"/api/notifications/{made['id']}").expect(204)
+    server.ask("PUT", "/api/secrets/OF_ADMIN", {"value": "a"}).expect(200)
+    page.goto(f"{server.url}/secrets?secret=OF_ADMIN")
+    expect(drawer).to_contain_text("tasks of its owner")
+    for text in ("Replace", "Delete"):
+        expect(drawer.locator("button").filter(has_text=text)).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("Escape")
+    control = page.get_by_role("main").locator("button").filter(has_text="Set a secret")
+    expect(control).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_role("tab", name="Vault")).to_have_count(0)
+    page.goto(f"{server.url}/secrets?tab=vault")
+    expect(page.get_by_role("main").get_by_text(refusal)).to_be_visible()
+    server.ask("DELETE", "/api/secrets/OF_ADMIN").expect(204)
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
