@@ -67,10 +67,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield started
 
 
-def begun(server: Server, site: Site, name: str, concurrency: int = 2) -> str:
-    """Start a run that takes some seconds; its id."""
+def begun(server: Server, site: Site, name: str, concurrency: int = 2, delay_s: float = 0.0) -> str:
+    """Start a run that takes some seconds, or with a delay until that is ended; its id."""
     server.create(title_task(site.url("/"), name=name, concurrency=concurrency))
-    return server.begin(name)
+    tuning = {"delay_s": delay_s}
+    return str(server.ask("POST", f"/api/tasks/{name}/start", {"tuning": tuning}).expect(202).json["run_id"])
 
 
 def pill(page: Page, text: str) -> Locator:
@@ -133,7 +134,7 @@ def test_figures_never_go_back_although_the_socket_is_cut(server: Server, site: 
 
     page = visitor.context.new_page()
     page.route_web_socket(re.compile("/api/live"), connect)
-    run_id = begun(server, site, "cut", concurrency=1)
+    run_id = begun(server, site, "cut", concurrency=1, delay_s=0.4)
     page.goto(f"{server.url}/runs/{run_id}")
     expect(page.locator("dl.counters")).to_be_visible()
     page.evaluate(WATCH_COUNTERS)
@@ -143,6 +144,9 @@ def test_figures_never_go_back_although_the_socket_is_cut(server: Server, site: 
         sockets.pop().close(code=1012)
         told.clear()
     expect(pill(page, "live")).to_be_visible()
+    server.ask("PATCH", f"/api/runs/{run_id}", {"delay_s": 0}).expect(200)
+    # Messages pass through this process: it must not sleep while they come.
+    until(lambda: bool(page.evaluate("1")) and server.status(run_id)["state"] == "completed", "its end")
     check_end(server, page, run_id)
     check_overview(server, overview, run_id)
 

@@ -56,7 +56,8 @@ def sign_in(page: Page, token: str) -> None:
 
 
 def grave_findings(page: Page) -> list[dict[str, Any]]:
-    """What axe finds serious or critical."""
+    """What axe finds serious or critical, once nothing changes its colour any more."""
+    page.evaluate("Promise.allSettled(document.getAnimations().map((animation) => animation.finished))")
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         {"rule": one["id"], "nodes": [node["html"][:200] for node in one["nodes"]]}
