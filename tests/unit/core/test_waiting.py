@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+from itertools import count
 
 import pytest
 
+from smartspider.core.frontier.lease import FencingToken
 from smartspider.core.limits.waiting import WAITING_BYTES, WAITING_PER_SLOT, FetchProgress, WaitingRequests
 from smartspider_testing.clock import ManualClock
 
@@ -19,17 +20,20 @@ class Requests:
     def __init__(self) -> None:
         self.clock = ManualClock(monotonic=100.0)
         self.waiting = WaitingRequests(1.0)
-        self.tasks: list[asyncio.Future[None]] = []
+        self._numbers = count()
 
     def start(self, owner: str, number: int = 1, begins_in_s: float = 0.0) -> FetchProgress:
         """Start requests that wait; return the progress of the last one."""
         for _ in range(number):
-            progress, task = FetchProgress(), asyncio.get_running_loop().create_future()
+            progress, token = FetchProgress(), FencingToken(1, next(self._numbers))
             progress.only_waits = True
-            at = self.clock.monotonic() + begins_in_s
-            self.waiting.start(at, owner, progress, task)
-            self.tasks.append(task)
+            self.waiting.start(token, self.clock.monotonic() + begins_in_s, owner, progress)
         return progress
+
+    def end(self, number: int = 1) -> None:
+        """End the requests that were started first."""
+        for place in range(number):
+            self.waiting.end(FencingToken(1, place))
 
     @property
     def at_limit(self) -> set[str]:
@@ -41,7 +45,7 @@ class Requests:
 
 
 @pytest.fixture
-async def requests() -> Requests:
+def requests() -> Requests:
     return Requests()
 
 
@@ -53,7 +57,7 @@ async def test_a_request_waits_without_a_slot_a_second_after_its_window_began(re
         await requests.clock.advance(step_s)
         counts.append(requests.count)
     assert counts == [0, 0, 1, 2]
-    requests.tasks[0].set_result(None)
+    requests.end()
     assert requests.count == 1
 
 
@@ -74,8 +78,7 @@ async def test_an_owner_may_have_half_of_what_the_others_leave_free(requests: Re
     requests.start("ann")
     await requests.clock.advance(1.0)
     assert requests.at_limit == {"ann", "bob"}
-    for task in requests.tasks[: ALONE // 2]:
-        task.set_result(None)
+    requests.end(ALONE // 2)
     assert requests.at_limit == set()
 
 
@@ -93,5 +96,5 @@ async def test_bodies_that_grow_are_limited_in_bytes(requests: Requests) -> None
     assert requests.at_limit == set()
     other.received = 2
     assert requests.at_limit == {"ann"}
-    requests.tasks[0].set_result(None)
+    requests.end()
     assert requests.at_limit == set()

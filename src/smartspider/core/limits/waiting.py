@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
 
 import msgspec
+
+from smartspider.core.frontier.lease import FencingToken
 
 WAITING_PER_SLOT = 4
 """Requests of all owners that may wait without a slot, for each slot of the worker."""
@@ -32,7 +32,6 @@ class StartedRequest(msgspec.Struct, frozen=True):
     free_at: float
     owner: str
     progress: FetchProgress
-    task: asyncio.Future[None]
 
 
 class WaitingRequests:
@@ -44,13 +43,15 @@ class WaitingRequests:
 
     def __init__(self, free_after_s: float) -> None:
         self._free_after_s = free_after_s
-        self._young: deque[StartedRequest] = deque()
-        self._old: list[StartedRequest] = []
+        self._started: dict[FencingToken, StartedRequest] = {}
 
-    def start(self, at: float, owner: str, progress: FetchProgress, task: asyncio.Future[None]) -> None:
+    def start(self, token: FencingToken, at: float, owner: str, progress: FetchProgress) -> None:
         """Add a request that may be sent from a moment on."""
-        free_at = at + self._free_after_s
-        self._young.append(StartedRequest(free_at, owner, progress, task))
+        self._started[token] = StartedRequest(at + self._free_after_s, owner, progress)
+
+    def end(self, token: FencingToken) -> None:
+        """Remove a request that has ended."""
+        self._started.pop(token, None)
 
     def count(self, slots: int, now: float) -> int:
         """Return how many requests wait without a slot of a worker that has `slots`."""
@@ -72,13 +73,14 @@ class WaitingRequests:
             or received[owner] >= _share(WAITING_BYTES, received, owner)
         )
 
-    def _waiting(self, now: float) -> Sequence[StartedRequest]:
-        while self._young and self._young[0].free_at <= now:
-            self._old.append(self._young.popleft())
-        if not self._old:
-            return ()
-        self._old = [request for request in self._old if not request.task.done()]
-        return [request for request in self._old if request.progress.only_waits]
+    def _waiting(self, now: float) -> list[StartedRequest]:
+        waiting = []
+        for request in self._started.values():
+            if request.free_at > now:
+                break  # those behind were started later
+            if request.progress.only_waits:
+                waiting.append(request)
+        return waiting
 
 
 def _share(total: int, used: Counter[str], owner: str) -> int:
