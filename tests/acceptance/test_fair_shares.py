@@ -13,14 +13,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.acceptance.conftest import Figures
-from tests.acceptance.server import Server, served
-from tests.acceptance.workshop import Site, Workshop, html, title_task, written_site
+from tests.acceptance.server import ENVIRONMENT, Server, served
+from tests.acceptance.workshop import Site, Workshop, html, title_task, until, written_site
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(150)]
 
 PAGES = [f"/page/{number}" for number in range(20)]
 LONG = [f"/long/{number}" for number in range(20)]
 DAY_S = 86_400.0
+SLOW_HOSTS = [f"127.0.1.{number}" for number in range(1, 201)]
+SLOW_TASKS = 4
 
 
 def routes() -> dict[str, Any]:
@@ -95,3 +97,75 @@ def test_a_greedy_user_leaves_a_modest_one_what_it_needs(workshop: Workshop, fig
     assert 'smartspider_api_slots_in_use{kind="exports"} 8.0' in metrics
     assert "token:greedy" in str(stall["causes"])
     figures(f"{len(PAGES) + 1} pages at 0.05 s beside a delay of a day and a hold: {took_s:.1f} s")
+
+
+@contextmanager
+def beside_slow_hosts(
+    workshop: Workshop, *options: str, timeout_s: float
+) -> Iterator[tuple[Site, Server, Server]]:
+    """A site, and a server with a greedy user of 200 hosts that send a byte a second and a modest one."""
+    slow = {"hostile": "slow_drip", "options": {"interval_s": 1.0}}
+    prefixes = {"/slow": slow, "/page/": html("page")}
+    spec = {"routes": routes(), "prefixes": prefixes, "hosts": ["127.0.0.1", *SLOW_HOSTS]}
+    environment = ENVIRONMENT | {"SMARTSPIDER_ALLOW_PRIVATE": "127.0.0.0/8"}
+    with (
+        written_site(workshop.folder, **spec) as site,
+        served(workshop, *options, environment=environment) as server,
+    ):
+        greedy = as_operator(server, "greedy")
+        urls = [site.url("/slow", host) for host in SLOW_HOSTS]
+        for number in range(SLOW_TASKS + 1):
+            made = title_task(*urls, name=f"slow_{number}", fetch={"timeout_s": timeout_s})
+            greedy.create({**made, "politeness": {"robots": "ignore"}})
+        yield site, greedy, as_operator(server, "modest")
+
+
+def begin_slow_runs(greedy: Server) -> list[str]:
+    """Start all slow tasks but one, and wait until they hold as many requests as they may."""
+    runs = [greedy.begin(f"slow_{number}") for number in range(SLOW_TASKS)]
+    until(
+        lambda: sum(greedy.status(run)["in_flight"] for run in runs) == 16 * SLOW_TASKS,
+        "all runs to wait for slow hosts",
+    )
+    return runs
+
+
+def test_slow_hosts_of_one_user_take_no_slots_from_another(workshop: Workshop) -> None:
+    """Only one worker: what waits is as much as one user may have."""
+    with beside_slow_hosts(workshop, "--workers", "1", timeout_s=600.0) as (site, greedy, modest):
+        runs = begin_slow_runs(greedy)
+        run = modest.begin(modest.create(task(site, "modest", "/", 0.05)))
+        modest.until_state(run, "completed")
+        statuses = [greedy.status(one) for one in runs]
+        assert [(one["success_count"], one["fail_count"]) for one in statuses] == [(0, 0)] * SLOW_TASKS
+        assert len(modest.rows(run)) == len(PAGES) + 1
+        more = greedy.begin(f"slow_{SLOW_TASKS}")
+
+        def names_the_cause() -> bool:
+            causes = greedy.ask("GET", f"/api/runs/{more}/explain-stall").expect(200).json["causes"]
+            return any(one["code"] == "too_many_waiting" and "token:greedy" in one["what"] for one in causes)
+
+        until(names_the_cause, "the cause of the stall")
+        metrics = greedy.ask("GET", "/metrics").expect(200).body.decode()
+        assert f"smartspider_requests_waiting {16.0 * SLOW_TASKS}" in metrics
+        for one in (*runs, more):
+            greedy.ask("POST", f"/api/runs/{one}/cancel").expect(202)
+
+
+@pytest.mark.soak
+def test_a_run_keeps_its_pace_beside_slow_hosts_of_another_user(workshop: Workshop, figures: Figures) -> None:
+    """With all defaults: 200 slow hosts, and pages that are fetched again and again."""
+    with beside_slow_hosts(workshop, timeout_s=30.0) as (site, greedy, modest):
+        pages = title_task(*(site.url(f"/page/{n % 20}?{n}") for n in range(600)), name="pages")
+        task_id = modest.create({**pages, "politeness": {"robots": "ignore", "delay_s": 0.05}})
+        alone = modest.until_state(modest.begin(task_id), "completed")
+        begin_slow_runs(greedy)
+        began_at = time.monotonic()
+        run = modest.begin(task_id)
+        until(lambda: modest.status(run)["success_count"] > 0, "the first page")
+        first_s = time.monotonic() - began_at
+        beside = modest.until_state(run, "completed")
+    alone_s, beside_s = alone["duration_s"], beside["duration_s"]
+    figures(f"600 pages: alone {alone_s:.1f} s, beside {beside_s:.1f} s, first page after {first_s:.1f} s")
+    assert beside_s * 0.8 <= alone_s
+    assert first_s <= 2.0

@@ -49,6 +49,8 @@ class WorkerOptions(msgspec.Struct, frozen=True):
     """Time to wait for more finished pages before settling."""
     paced_settle_s: float = 0.250
     """The longest time to wait for more finished pages while no host could be sent to anyway."""
+    free_after_s: float = 1.0
+    """A request that only waits for bytes takes no slot from this time after the start of its window."""
     quick_s: float = 0.100
     """If the last settle was faster, `leases_ahead` applies."""
     lease_ahead_s: float = LEASE_AHEAD_S

@@ -36,6 +36,8 @@ class WorkerProbe(msgspec.Struct, frozen=True):
     """Its number of slots; None: the number it is ordered to have."""
     health: HealthMeter
     """Its health; the lateness of heartbeats counts as lag."""
+    waiting: Callable[[], tuple[int, frozenset[str]]]
+    """The number of its requests that only wait, and the owners that have as many as they may."""
     apply: Callable[[HeartbeatReply], None]
     on_error: Callable[[Exception], None]
     """Called with an error that ends a periodic task."""
@@ -97,7 +99,9 @@ class Heartbeat:
         monotonic = self._context.clock.monotonic
         probe.health.record_lag(monotonic() - self._beat_at)
         cpu_s, leases = time.process_time(), probe.leases()
-        beat = HeartbeatReport(probe.slots(), cpu_s, resident_bytes(), leases, probe.health.measure())
+        waiting, at_limit = probe.waiting()
+        health = msgspec.structs.replace(probe.health.measure(), waiting=waiting, at_limit=at_limit)
+        beat = HeartbeatReport(probe.slots(), cpu_s, resident_bytes(), leases, health)
         try:
             orders = await self._context.workers.beat(self.worker_id, beat)
         finally:

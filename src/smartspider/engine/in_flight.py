@@ -16,6 +16,7 @@ from smartspider.core.cookies.jar import Cookie
 from smartspider.core.errors import NotFound
 from smartspider.core.frontier.lease import FencingToken, Lease
 from smartspider.core.frontier.verdict import Settlement
+from smartspider.core.limits.waiting import FetchProgress, WaitingRequests
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import LIMIT, Run
 from smartspider.engine.context import WorkerContext
@@ -52,6 +53,7 @@ class InFlight:
         self,
         context: WorkerContext,
         health: HealthMeter,
+        waiting: WaitingRequests,
         on_finished: Callable[[], None],
         on_error: Callable[[Exception], None],
     ) -> None:
@@ -62,6 +64,7 @@ class InFlight:
         self._held: dict[FencingToken, LeasedRequest] = {}
         self._done: list[FinishedRequest] = []
         self._openings = HostOpenings()
+        self._waiting = waiting
         self.settle_s = 0.0
         """Duration of the last settle; infinite if it failed."""
 
@@ -99,15 +102,19 @@ class InFlight:
         opened.users += 1
         self._openings.record(lease.request.host, lease.window)
         opened.job.links.admit(lease.request.host, lease.request.page)
-        task = asyncio.create_task(self._work(lease, opened.job))
+        progress = FetchProgress()
+        task = asyncio.create_task(self._work(lease, opened.job, progress))
         self._held[lease.token] = LeasedRequest(lease, opened, task)
+        at = max(lease.window.not_before, self._context.clock.monotonic())
+        self._waiting.start(lease.token, at, opened.owner, progress)
 
-    async def _work(self, lease: Lease, job: Job) -> None:
+    async def _work(self, lease: Lease, job: Job, progress: FetchProgress) -> None:
         try:
-            processed = await job.processor.process(lease)
+            processed = await job.processor.process(lease, progress)
         except Exception as error:  # noqa: BLE001 - the worker raises it
             self._on_error(error)
             return
+        self._waiting.end(lease.token)
         needed_at = self._openings.needed_at(processed.settlement)
         self._done.append(FinishedRequest(processed, self._context.clock.monotonic(), needed_at))
         self._on_finished()
@@ -182,6 +189,7 @@ class InFlight:
         released = [request for request in requests if request.task.cancelled()]
         for request in released:
             del self._held[request.lease.token]
+            self._waiting.end(request.lease.token)
             request.opened.users -= 1
         if released:
             await self._context.frontier.release([request.lease for request in released])
@@ -215,6 +223,9 @@ class Job(msgspec.Struct, frozen=True):
 class RunOpener(Protocol):
     """Opens what a worker needs for a run."""
 
+    async def owner(self, run: Run) -> str:
+        """Return the user whose requests those of a run are."""
+
     def open_session(self, run: Run) -> AbstractAsyncContextManager[Session]:
         """Open the connections and the cookies of a run; nothing that can be tuned changes them."""
 
@@ -223,13 +234,14 @@ class RunOpener(Protocol):
 
 
 class OpenedJob:
-    """A job, its session, and the number of requests that use it."""
+    """A job, its session, the owner of its run, and the number of requests that use it."""
 
-    def __init__(self, run_id: int, job: Job, session: Session, revision: int, stack: AsyncExitStack) -> None:
-        self.run_id = run_id
+    def __init__(self, run: Run, owner: str, job: Job, session: Session, stack: AsyncExitStack) -> None:
+        self.run_id = run.id
+        self.owner = owner
         self.job = job
         self.session = session
-        self.revision = revision
+        self.revision = run.revision
         self.users = 0
         self._stack = stack
 
@@ -248,17 +260,24 @@ class OpenedRuns:
     def __init__(self, opener: RunOpener) -> None:
         self._opener = opener
         self._sessions: dict[int, tuple[Session, AsyncExitStack]] = {}
+        self._owners: dict[int, str] = {}
         self._current: dict[int, OpenedJob] = {}
         self._retired: list[OpenedJob] = []
+
+    async def owner(self, run: Run) -> str:
+        """Return the owner of a run."""
+        if run.id not in self._owners:
+            self._owners[run.id] = await self._opener.owner(run)
+        return self._owners[run.id]
 
     async def job(self, run: Run) -> OpenedJob:
         """Return the job of a run with its current tuning, opened if needed."""
         opened = self._current.get(run.id)
         if opened is None or opened.revision != run.revision:
-            session, stack = await self._session(run), AsyncExitStack()
+            owner, session, stack = await self.owner(run), await self._session(run), AsyncExitStack()
             job = await stack.enter_async_context(self._opener.open_job(run, session))
             self._retire(run.id)
-            opened = self._current[run.id] = OpenedJob(run.id, job, session, run.revision, stack)
+            opened = self._current[run.id] = OpenedJob(run, owner, job, session, stack)
         return opened
 
     async def retain(self, runs: Iterable[int]) -> None:
@@ -272,6 +291,7 @@ class OpenedRuns:
         for opened in free:
             await opened.close()
         used = {*runs, *self._current, *(opened.run_id for opened in self._retired)}
+        self._owners = {run_id: owner for run_id, owner in self._owners.items() if run_id in used}
         for run_id in self._sessions.keys() - used:
             await self._sessions.pop(run_id)[1].aclose()
 

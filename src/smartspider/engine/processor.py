@@ -15,6 +15,7 @@ from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Settlement
 from smartspider.core.functions import CRASHES, error_text, pass_interrupt
+from smartspider.core.limits.waiting import FetchProgress
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
@@ -62,13 +63,14 @@ class Processor:
         self._clock = clock
         self._redact = redact
 
-    async def process(self, lease: Lease) -> Processed:
+    async def process(self, lease: Lease, progress: FetchProgress) -> Processed:
         """Return the settlement of a leased request. Raises only `StoreUnavailable`."""
         permit = self._permit_for(lease)
         started = self._clock.monotonic()
         outcome: Reading | FetchFailed
         try:
-            page = await self._fetcher.fetch(Exchange(lease.request, permit, self._session, lease))
+            exchange = Exchange(lease.request, permit, self._session, lease, progress)
+            page = await self._fetcher.fetch(exchange)
             reach("fetch.received")
             outcome = self._read(page, lease)
             reach("page.extracted")

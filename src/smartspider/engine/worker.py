@@ -11,6 +11,7 @@ import msgspec
 from smartspider.core.errors import StoreUnavailable
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
+from smartspider.core.limits.waiting import WaitingRequests
 from smartspider.core.requests.politeness import LEASE_LEAD_S
 from smartspider.core.runs.run import Run
 from smartspider.core.workers import activity
@@ -63,7 +64,8 @@ class Worker:
         self._health = HealthMeter()
         self._peers = Peers(context.bus, is_placed=options.is_placed)
         self._runs: dict[int, Run] = {}
-        self._in_flight = InFlight(context, self._health, self._on_finished, self._on_error)
+        self._waiting = WaitingRequests(options.free_after_s)
+        self._in_flight = InFlight(context, self._health, self._waiting, self._on_finished, self._on_error)
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._error: Exception | None = None
@@ -82,7 +84,12 @@ class Worker:
     async def run(self) -> None:
         """Work until this worker holds no request any more."""
         probe = WorkerProbe(
-            self._in_flight.leases, self._own_slots, self._health, self._apply_orders, self._on_error
+            leases=self._in_flight.leases,
+            slots=self._own_slots,
+            health=self._health,
+            waiting=self._report_waiting,
+            apply=self._apply_orders,
+            on_error=self._on_error,
         )
         async with self._heartbeat.running(probe):
             try:
@@ -95,6 +102,14 @@ class Worker:
 
     def _own_slots(self) -> int | None:
         return self._slots if self._follows else None
+
+    def _report_waiting(self) -> tuple[int, frozenset[str]]:
+        slots = self._peers.usable_slots(self._slots)
+        return self._waiting_count(slots), self._waiting.owners_at_limit(slots, self._clock.monotonic())
+
+    def _waiting_count(self, slots: int) -> int:
+        """Return how many of the held requests take no slot."""
+        return self._waiting.count(slots, self._clock.monotonic())
 
     def _apply_orders(self, orders: HeartbeatReply) -> None:
         if orders.is_draining or orders.is_unknown:
@@ -168,11 +183,12 @@ class Worker:
         if self._in_flight.finished >= SETTLE_PAGES:
             return AT_ONCE
         usable_slots = self._peers.usable_slots(self._slots)
-        idle = usable_slots - self._in_flight.in_flight
+        waiting = self._waiting_count(usable_slots)
+        idle = usable_slots - self._in_flight.in_flight + waiting
         first_at = self._in_flight.first_finished_at
         soonest = AT_ONCE if idle * 2 >= usable_slots else first_at + self._options.settle_s
         is_last = not self._is_paced and not self._in_flight.in_flight
-        if is_last or self._in_flight.held >= usable_slots:
+        if is_last or self._in_flight.held - waiting >= usable_slots:
             return soonest
         paced = min(self._in_flight.needed_at - LEASE_LEAD_S, first_at + self._options.paced_settle_s)
         return max(soonest, paced)
@@ -218,7 +234,8 @@ class Worker:
             return False
         with contextlib.suppress(StoreUnavailable):  # settling reports the outage
             await self._lease(finished=min(self._in_flight.finished, self._peers.usable_slots(self._slots)))
-        is_full = self._in_flight.in_flight >= self._peers.usable_slots(self._slots)
+        slots = self._peers.usable_slots(self._slots)
+        is_full = self._in_flight.in_flight - self._waiting_count(slots) >= slots
         if not is_full:
             self._next_ahead = self._clock.monotonic() + self._options.refresh_s
         return is_full
@@ -226,10 +243,15 @@ class Worker:
     async def _lease(self, *, finished: int = 0) -> float | None:
         """Lease for the free slots and those of finished pages; return when to ask again, on this worker's
         clock.
+
+        Requests that only wait for bytes take no slot. An owner with too many of them gets nothing.
         """
-        want = self._peers.usable_slots(self._slots) - self._in_flight.held + finished
+        slots = self._peers.usable_slots(self._slots)
+        want = slots - self._in_flight.held + self._waiting_count(slots) + finished
         held = activity.held_runs()
         runs = [run_id for run_id in self._runs if run_id not in held]
+        if at_limit := self._waiting.owners_at_limit(slots, self._clock.monotonic()):
+            runs = [one for one in runs if await self._opened.owner(self._runs[one]) not in at_limit]
         if want <= 0 or not runs or self._is_stopping:
             return None
         worker_id = self._heartbeat.worker_id

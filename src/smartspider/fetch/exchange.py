@@ -11,6 +11,7 @@ from aiohttp.connector import Connection
 from multidict import CIMultiDict
 
 from smartspider.core.errors import TooLarge
+from smartspider.core.limits.waiting import FetchProgress
 from smartspider.fetch.decompression import BodyDecompressor, decompressor_for
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Permit
@@ -85,7 +86,7 @@ class PermittedSend:
 _URL_BYTES = "".join(map(chr, range(0x21, 0x7F)))
 
 
-async def read_body(answer: ClientResponse, max_bytes: int) -> bytes:
+async def read_body(answer: ClientResponse, max_bytes: int, progress: FetchProgress) -> bytes:
     """Return the whole body, decompressed; raise `TooLarge` as soon as it exceeds `max_bytes`.
 
     The limit applies to the bytes on the wire and to the decompressed bytes.
@@ -104,7 +105,9 @@ async def read_body(answer: ClientResponse, max_bytes: int) -> bytes:
     received = 0
     while piece:
         received += len(piece)
-        pieces.append(piece if decompressor is None else decompressor.feed(piece))
+        plain = piece if decompressor is None else decompressor.feed(piece)
+        pieces.append(plain)
+        progress.received += len(plain)
         if received > max_bytes or (decompressor is not None and decompressor.is_too_large):
             raise _too_large(max_bytes)
         piece = await content.readany()
@@ -127,7 +130,7 @@ def _too_large(max_bytes: int) -> TooLarge:
     return TooLarge(f"the body has more bytes than fetch.max_bytes allows ({max_bytes})")
 
 
-async def read_start(answer: ClientResponse, max_bytes: int) -> bytes:
+async def read_start(answer: ClientResponse, max_bytes: int, progress: FetchProgress) -> bytes:
     """Return the first `max_bytes` of the decompressed body; the rest is not read."""
     decompressor = _decompressor(answer, max_bytes)
     start = bytearray()
@@ -135,6 +138,7 @@ async def read_start(answer: ClientResponse, max_bytes: int) -> bytes:
     while max(len(start), received) < max_bytes and (piece := await answer.content.readany()):
         received += len(piece)
         start += piece if decompressor is None else decompressor.feed(piece)
+        progress.received = len(start)
     return bytes(start[:max_bytes])
 
 

@@ -109,8 +109,10 @@ class AiohttpTransport:
 
     async def _fetch(self, exchange: Exchange, plan: FetchPlan) -> Page:
         request, permit, cookies = exchange.request, exchange.permit, exchange.session.cookies
+        progress = exchange.progress
         headers = _prepared(request.extras.headers)
         for _ in range(_FRESH_CONNECTIONS):
+            progress.only_waits = True
             await permit.approach()
             if cookies is not None:
                 await cookies.refresh()
@@ -128,6 +130,7 @@ class AiohttpTransport:
             except FOREIGN as error:
                 raise translate_error(error, request.url) from error
             finally:
+                progress.only_waits, progress.received = False, 0
                 send.end()
                 _send.reset(token)
         raise ConnectionDropped(f"{request.url}: the server closes every connection before a request is sent")
@@ -150,7 +153,9 @@ class AiohttpTransport:
             lines = (value for name, value in answer.raw_headers if name.lower() == b"set-cookie")
             cookies.store(request.url, lines)
         try:
-            body = await (read_start if plan.truncates else read_body)(answer, plan.max_bytes)
+            body = await (read_start if plan.truncates else read_body)(
+                answer, plan.max_bytes, exchange.progress
+            )
         except BaseException:
             answer.close()
             raise

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 import msgspec
 
 from smartspider.core.frontier.lease import Lease
+from smartspider.core.limits.waiting import FetchProgress
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.request import Request
@@ -71,14 +72,16 @@ class Exchange(msgspec.Struct, frozen=True):
     session: FetchSession = FetchSession()
     lease: Lease | None = None
     """The lease it belongs to; None in previews."""
+    progress: FetchProgress = msgspec.field(default_factory=FetchProgress)
 
     def sending(self, request: Request) -> Exchange:
         """Return the exchange with a changed request."""
-        return Exchange(request, self.permit, self.session, self.lease)
+        return Exchange(request, self.permit, self.session, self.lease, self.progress)
 
     def another(self, request: Request) -> Exchange:
         """Return an exchange for one more request of the same lease, with a permit of its own."""
-        return Exchange(request, self.permit.another(request.host), self.session, self.lease)
+        permit = self.permit.another(request.host)
+        return Exchange(request, permit, self.session, self.lease, self.progress)
 
 
 class Fetcher(Protocol):
@@ -105,6 +108,9 @@ class Transport(Fetcher, Protocol):
     2. Keeps the limits of `plan.of_page(request.page)`: `timeout_s` from the first byte, `max_bytes`.
     3. Is an asynchronous context manager, opened once per run and worker: a run that is tuned keeps it.
     4. Opens at once: what takes time, such as starting a browser, begins with the first request.
+    5. Sets `progress.only_waits` of an exchange while it does nothing but wait for the network, and counts
+       the bytes it holds in `progress.received`: such a request takes no slot of its worker after a second.
+       A transport that works while it waits, such as a browser, leaves both alone.
     """
 
     async def __aenter__(self) -> Self: ...

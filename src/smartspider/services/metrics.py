@@ -22,6 +22,7 @@ REFUSED = "smartspider_frontier_refused_total"
 SLOTS = "smartspider_api_slots"
 SLOTS_IN_USE = "smartspider_api_slots_in_use"
 SLOTS_AWAITED = "smartspider_api_slots_awaited"
+WAITING = "smartspider_requests_waiting"
 SLOTS_REFUSED = "smartspider_api_slots_refused_total"
 
 DESCRIPTIONS = {
@@ -53,7 +54,8 @@ DESCRIPTIONS = {
     "smartspider_hosts_held": "Hosts on hold",
     "smartspider_workers": "Registered workers",
     "smartspider_workers_desired": "Desired number of workers; the current number until a keeper has decided",
-    "smartspider_worker_slots": "Maximum number of requests in flight over all workers",
+    "smartspider_worker_slots": "Slots of all workers: the maximum number of requests that work",
+    WAITING: "Requests in flight that only wait for bytes and take no slot",
     "smartspider_log_bytes": "Bytes of log lines in the store",
     "smartspider_store_bytes": "Bytes of the store",
     SLOTS: "Concurrent exports, previews, streams, queries and checks that the API allows, by kind",
@@ -91,6 +93,7 @@ async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily]
     sums, gauges = dict(await store.sums()), dict(await store.gauges())
     sums[REFUSED, (("kind", "stale"),)] = refusals.stale
     sums[REFUSED, (("kind", "old_epoch"),)] = refusals.old_epoch
+    gauges[WAITING, ()] = sum(one.health.waiting for one in await installation.workers.find())
     for name, size in (await filter_sizes(filters)).items():
         gauges[FILTER_BYTES, (("layer", name),)] = size.bytes_used
         gauges[FILTER_BUDGET, (("layer", name),)] = size.bytes_max

@@ -116,7 +116,7 @@ def _node(worker: WorkerRecord) -> str:
 
 
 def _view(name: str, workers: Sequence[WorkerRecord], now: float, *, is_own: bool) -> NodeView:
-    slots, used = sum(one.slots for one in workers), sum(_used(one) for one in workers)
+    slots, used = sum(one.slots for one in workers), sum(one.used for one in workers)
     return NodeView(
         node=name,
         versions=sorted({one.version for one in workers if one.version}),
@@ -128,11 +128,6 @@ def _view(name: str, workers: Sequence[WorkerRecord], now: float, *, is_own: boo
         cpus=os.cpu_count() if is_own else max((one.cpus for one in workers), default=0) or None,
         workers=[_worker(one, now) for one in workers],
     )
-
-
-def _used(worker: WorkerRecord) -> int:
-    """Requests beyond the slots have been fetched and are about to be stored."""
-    return min(worker.held, worker.slots)
 
 
 def _load(workers: Sequence[WorkerRecord]) -> list[float] | None:
@@ -158,8 +153,8 @@ def _worker(one: WorkerRecord, now: float) -> WorkerView:
         version=one.version,
         state=_state(one, now),
         slots=one.slots,
-        used=_used(one),
-        free=one.slots - _used(one),
+        used=one.used,
+        free=one.slots - one.used,
         hosts=one.hosts,
         run_ids=[str(run) for run in one.runs],
         cpu_s=round(one.cpu_s, 2),

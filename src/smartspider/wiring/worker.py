@@ -98,14 +98,15 @@ class JobFactory(msgspec.Struct, frozen=True):
         async with open_transport(plan.fetch, TransportContext(clock, policy)) as transport:
             yield Session(transport=transport, cookies=cookies, choose_proxy=proxy)
 
+    async def owner(self, run: Run) -> str:
+        """Return the owner of the task of a run; nobody for a run without one, and for local commands."""
+        if self.is_local or not run.task_id:
+            return NOBODY
+        return (await self.installation.tasks.get(run.task_id)).owner
+
     async def _secret_use(self, run: Run) -> SecretUse:
         """Return whose secrets a run may use: those of the owner of its task."""
-        opened_by = f"run:{run.id}"
-        if self.is_local:
-            return SecretUse(opened_by=opened_by)
-        if not run.task_id:
-            return SecretUse(NOBODY, opened_by)
-        return SecretUse((await self.installation.tasks.get(run.task_id)).owner, opened_by)
+        return SecretUse(None if self.is_local else await self.owner(run), f"run:{run.id}")
 
     @asynccontextmanager
     async def open_job(
@@ -183,6 +184,10 @@ class RunsOfPlans(msgspec.Struct, frozen=True):
     factory: JobFactory
     plan_of: Callable[[Run], Plan]
     policy: AddressPolicy
+
+    async def owner(self, run: Run) -> str:
+        """Return the owner of a run."""
+        return await self.factory.owner(run)
 
     def open_session(self, run: Run) -> AbstractAsyncContextManager[Session]:
         """Open the connections and the cookies of a run."""

@@ -23,6 +23,8 @@ class Site:
         self.errors: dict[str, list[Exception]] = {}
         self.doors: dict[str, asyncio.Event] = {}
         self.fetched: Counter[str] = Counter()
+        self.only_waits = False
+        """Requests that wait for their doors say so."""
         self._knock = asyncio.Event()
 
     async def fetch(self, exchange: Exchange) -> Page:
@@ -33,7 +35,9 @@ class Site:
         self.fetched[path] += 1
         self._knock.set()
         if path in self.doors:
+            exchange.progress.only_waits = self.only_waits
             await self.doors[path].wait()
+            exchange.progress.only_waits = False
         if waiting := self.errors.get(path):
             raise waiting.pop()
         body = "\n".join(self._pages.get(path, [])).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from smartspider.core.pages.page import Page
@@ -20,10 +20,16 @@ class NoTransport:
 
 
 class JobOpener:
-    """Opens jobs by a function, and sessions without connections and cookies."""
+    """Opens jobs by a function, and sessions without connections and cookies; owners by run."""
 
-    def __init__(self, open_job: Callable[[Run], AbstractAsyncContextManager[Job]]) -> None:
+    def __init__(
+        self, open_job: Callable[[Run], AbstractAsyncContextManager[Job]], owners: Mapping[int, str] = {}
+    ) -> None:
         self._open_job = open_job
+        self._owners = owners
+
+    async def owner(self, run: Run) -> str:
+        return self._owners.get(run.id, "")
 
     @asynccontextmanager
     async def open_session(self, _run: Run) -> AsyncIterator[Session]:

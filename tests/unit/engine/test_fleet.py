@@ -50,7 +50,7 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.005)
 
 
-QUICK = WorkerOptions(refresh_s=0.01, beat_s=0.02, reclaim_s=0.02)
+QUICK = WorkerOptions(refresh_s=0.01, beat_s=0.02, reclaim_s=0.02, free_after_s=0.0)
 
 
 class Fleet:
@@ -64,6 +64,7 @@ class Fleet:
         self.closed: list[tuple[int, int]] = []
         self.broken: dict[int, Exception] = {}
         self.taken: set[int] = set()
+        self.owners: dict[int, str] = {}
         self._plans: dict[int, Plan] = {}
         self._bus = LocalBus()
         self._bus.subscribe(self.events.append)
@@ -109,7 +110,12 @@ class Fleet:
         )
         registration = WorkerRegistration(name, "box")
         return Worker(
-            self._context(), source, JobOpener(self.open_job), registration, slots=slots, options=QUICK
+            self._context(),
+            source,
+            JobOpener(self.open_job, self.owners),
+            registration,
+            slots=slots,
+            options=QUICK,
         )
 
     def crawler(self, *runs: Run) -> Worker:
@@ -204,6 +210,38 @@ async def test_one_run_with_slow_pages_does_not_take_all_places(fleet: Fleet) ->
         for door in fleet.sites[slow.id].doors.values():
             door.set()
         assert (await fleet.until_over(slow)).counters.done == 20
+
+
+async def test_what_waits_takes_no_slot_and_is_limited_for_each_owner(fleet: Fleet) -> None:
+    paths = [f"/{number}" for number in range(60)]
+    slow = [
+        await fleet.add({}, *paths, host=f"http://slow{number}.example", concurrency=64) for number in (1, 2)
+    ]
+    late = await fleet.add(WIDE)
+    fleet.owners |= {slow[0].id: "greedy", slow[1].id: "greedy", late.id: "greedy"}
+    for run in slow:
+        fleet.sites[run.id].only_waits = True
+        fleet.sites[run.id].close(*paths)
+    fleet.taken.add(late.id)
+
+    async def is_at_limit() -> bool:
+        return [one.health.at_limit for one in await fleet.folder.workers.find()] == [frozenset({"greedy"})]
+
+    async with working(fleet.worker(slots=4)):
+        await until(is_at_limit)
+        held = [(await fleet.folder.store.get_run(run.id)).in_flight for run in slow]
+        other = await fleet.add(WIDE, host="http://other.example")
+        fleet.owners[other.id] = "modest"
+        fleet.taken.clear()
+        assert (await fleet.until_over(other)).counters.done == 21
+        assert not fleet.sites[late.id].fetched
+        for run in slow:
+            for door in fleet.sites[run.id].doors.values():
+                door.set()
+        for run in (*slow, late):
+            await fleet.until_over(run)
+    assert 8 <= sum(held) <= 12, "half of four for each slot, and at most the slots beyond"
+    assert sum(map(bool, held)) == 2
 
 
 async def test_a_job_is_opened_once_and_closed_when_its_run_is_over(fleet: Fleet) -> None:

@@ -12,6 +12,7 @@ from tests.unit.engine.opener import NoTransport
 
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, HostNews, News, Settlement
+from smartspider.core.limits.waiting import FetchProgress, WaitingRequests
 from smartspider.core.requests.request import make_request
 from smartspider.engine.heartbeat import HealthMeter
 from smartspider.engine.in_flight import InFlight
@@ -37,7 +38,7 @@ async def test_only_news_of_the_host_withdraws_its_requests(news: News, withdraw
     released: list[int] = []
     first_is_done = asyncio.Event()
 
-    async def process(given: Lease) -> Processed:
+    async def process(given: Lease, _progress: FetchProgress) -> Processed:
         if given.url_id != 1:
             await asyncio.Event().wait()
         return Processed(Settlement(given, Close("done"), (news,)), None)
@@ -51,14 +52,14 @@ async def test_only_news_of_the_host_withdraws_its_requests(news: News, withdraw
     job = SimpleNamespace(
         processor=SimpleNamespace(process=process), links=SimpleNamespace(admit=lambda *_: None)
     )
-    opened: Any = SimpleNamespace(job=job, session=Session(transport=NoTransport()), users=0)
+    opened: Any = SimpleNamespace(job=job, owner="", session=Session(transport=NoTransport()), users=0)
     context: Any = SimpleNamespace(
         clock=ManualClock(monotonic=100.0),
         ledger=SimpleNamespace(settle=settle),
         frontier=SimpleNamespace(release=release),
         bus=SimpleNamespace(publish=print),
     )
-    in_flight = InFlight(context, HealthMeter(), first_is_done.set, print)
+    in_flight = InFlight(context, HealthMeter(), WaitingRequests(1.0), first_is_done.set, print)
     in_flight.start(lease(1, 100.0), opened)
     in_flight.start(lease(2, 105.0), opened)
     await first_is_done.wait()

@@ -12,6 +12,7 @@ import pytest
 from smartspider.core import errors, failpoints
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
 from smartspider.core.frontier.verdict import Close, RetryLater, SentRequest
+from smartspider.core.limits.waiting import FetchProgress
 from smartspider.core.pages.extraction import Extraction, Item, Link
 from smartspider.core.pages.page import Page
 from smartspider.core.redaction.redactor import Redactor
@@ -74,7 +75,7 @@ async def process(
     window = SendWindow(100.0, 100.05, 1.0)
     lease = Lease(FencingToken(1, 1), 1, 1, make_request(URL), window, 5_060.0)
     processor = Processor(plan, Gives(answer, clock), reader, permit_for, clock, redact=redact)
-    return await processor.process(lease)
+    return await processor.process(lease, FetchProgress())
 
 
 async def test_a_good_page_is_settled_as_done_with_what_it_cost() -> None:

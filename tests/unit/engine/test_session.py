@@ -189,6 +189,9 @@ class Runs:
     def __init__(self) -> None:
         self.open: list[str] = []
 
+    async def owner(self, _run: Run) -> str:
+        return ""
+
     @asynccontextmanager
     async def open_session(self, run: Run) -> AsyncIterator[Session]:
         self.open.append(f"session {run.id}")

@@ -171,6 +171,33 @@ async def test_a_handshake_that_never_ends_times_out_without_a_permit(net: Any) 
     assert net.permit.entered == []
 
 
+async def test_a_transport_says_that_it_waits_and_how_much_it_holds(net: Any) -> None:
+    first, rest = b"a" * 4_000, b"b" * 1_000
+    asked, has_part, goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def answer(_seen: Any, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await has_part.wait()
+        whole = net.http(first + rest)
+        writer.write(whole[: -len(rest)])
+        await goes_on.wait()
+        writer.write(rest)
+
+    async with net.serve(answer) as server, net.transport(FetchPlan(timeout_s=WAIT_S)) as transport:
+        exchange = net.exchange(net.asks(server.url))
+        progress = exchange.sending(exchange.request).progress
+        fetching = asyncio.create_task(transport.fetch(exchange))
+        await asked.wait()
+        assert (progress.only_waits, progress.received) == (True, 0)
+        has_part.set()
+        async with asyncio.timeout(WAIT_S):
+            while progress.received < len(first):  # noqa: ASYNC110 - nobody tells when bytes have arrived
+                await asyncio.sleep(0)
+        goes_on.set()
+        assert (await fetching).body == first + rest
+    assert (progress.only_waits, progress.received) == (False, 0)
+
+
 async def test_a_slow_drip_times_out_as_a_whole(net: Any) -> None:
     async def drip(_seen: Any, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")

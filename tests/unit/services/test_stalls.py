@@ -7,6 +7,7 @@ import pytest
 from tests.unit.services.situations import NOW, gate, progress, situation, worker
 
 from smartspider.core.runs.run import Counters, RunState
+from smartspider.core.workers.worker import WorkerHealth, WorkerRecord
 from smartspider.services.runs.closed_gates import ADVICE
 from smartspider.services.runs.stall import RunSituation, find_causes
 from smartspider.store.diagnostics.progress import ProgressMark
@@ -222,6 +223,22 @@ def test_a_run_that_could_move_and_does_not_is_told_so() -> None:
     of = progress(earlier=STUCK)
     assert codes(situation(gate(), of=of)) == ["not_asked"]
     assert codes(situation(gate(), of=of, workers=(worker(held=16),))) == ["workers_busy"]
+
+
+@pytest.mark.parametrize("state", ["queued", "running"])
+def test_a_user_whose_requests_wait_for_slow_hosts_is_named(state: RunState) -> None:
+    full = WorkerHealth(waiting=64, at_limit=frozenset({"ann", "bob"}))
+    waits, others = worker(held=70, health=full), worker(id=2, health=WorkerHealth(waiting=3))
+    at = progress(earlier=STUCK, run_state=state, resumed_at=None)
+
+    def found(owner: str, *workers: WorkerRecord) -> list[str]:
+        return codes(msgspec.structs.replace(situation(gate(), of=at, workers=workers), owner=owner))
+
+    usual = "queued" if state == "queued" else "not_asked"
+    assert (waits.used, others.used) == (6, 0)
+    assert found("ann", waits) == ["too_many_waiting"]
+    assert found("eve", waits) == found("ann", waits, others) == [usual]
+    assert found("ann", waits, worker(id=3, slots=0)) == ["too_many_waiting"]
 
 
 def test_a_run_that_has_just_begun_is_given_its_chance() -> None:

@@ -42,6 +42,10 @@ class WorkerHealth(msgspec.Struct, frozen=True):
     """Pages it stored since it joined."""
     load: float = 0.0
     """Load average of its machine over one minute."""
+    waiting: int = 0
+    """Requests that only wait for bytes and take none of its slots."""
+    at_limit: frozenset[str] = frozenset()
+    """Owners that have as many such requests as they may: it leases nothing of their runs."""
 
 
 class WorkerRecord(msgspec.Struct, frozen=True):
@@ -68,6 +72,11 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     is_elastic: bool = False
     health: WorkerHealth = WorkerHealth()
     capabilities: frozenset[str] = HTTP_ONLY
+
+    @property
+    def used(self) -> int:
+        """Slots in use. Requests beyond them have been fetched and are about to be stored."""
+        return min(max(0, self.held - self.health.waiting), self.slots)
 
     def is_silent(self, now: float) -> bool:
         """Return whether its process lives, but its event loop does not move: it sends no heartbeats."""

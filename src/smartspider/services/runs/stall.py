@@ -36,6 +36,8 @@ class RunSituation(msgspec.Struct, frozen=True):
     concurrency: int
     blockers: Sequence[Cause] = ()
     """Causes that stop all runs."""
+    owner: str = ""
+    """The owner of its task."""
 
     @property
     def run(self) -> Run:
@@ -58,9 +60,9 @@ async def explain_stall(installation: Installation, run_id: int) -> StallView:
     activity = await installation.diagnostics.activity(run_id, MAX_GATES)
     workers = await installation.workers.find()
     blockers = await find_blockers(installation)
-    return find_causes(
-        RunSituation(activity, workers, run_knobs(activity.progress.run).concurrency, blockers)
-    )
+    run = activity.progress.run
+    owner = (await installation.tasks.get(run.task_id)).owner if run.task_id else ""
+    return find_causes(RunSituation(activity, workers, run_knobs(run).concurrency, blockers, owner))
 
 
 def find_causes(situation: RunSituation) -> StallView:
@@ -140,21 +142,34 @@ def _worker_causes(situation: RunSituation) -> list[Cause]:
     if stuck := _silent(ready, situation.now) or _no_slots(ready):
         return stuck
     if situation.run.state == "queued" and situation.now - situation.run.created_at > FRESH_S:
-        return _busy(ready) or [
-            Cause("queued", "the run is queued until a worker starts it", "wait a few seconds")
-        ]
+        return (
+            _busy(ready)
+            or _waits_too_much(situation)
+            or [Cause("queued", "the run is queued until a worker starts it", "wait a few seconds")]
+        )
     return []
 
 
 def _busy(workers: Sequence[WorkerRecord]) -> list[Cause]:
-    slots, held = sum(worker.slots for worker in workers), sum(worker.held for worker in workers)
-    if not slots or held < slots:
+    slots, used = sum(worker.slots for worker in workers), sum(worker.used for worker in workers)
+    if not slots or used < slots:
         return []
     without = [worker for worker in workers if not worker.slots]
     what = f"all {slots} slots of the workers are in use, also by other runs" + (
         f"; others have none ({_machines(without)})" if without else ""
     )
     return [Cause("workers_busy", what, "raise the priority of this run, or start another worker")]
+
+
+def _waits_too_much(situation: RunSituation) -> list[Cause]:
+    """Return the cause if the owner of the run has too many requests that wait in all workers."""
+    workers = [worker for worker in _ready(situation) if worker.slots]
+    if not workers or not all(situation.owner in worker.health.at_limit for worker in workers):
+        return []
+    whose = f"the runs of {situation.owner}" if situation.owner else "the runs of this command"
+    what = f"{whose} have as many requests that wait for slow responses as one user may have"
+    advice = "wait for them, or lower fetch.timeout_s or concurrency in the tasks with slow hosts"
+    return [Cause("too_many_waiting", what, advice)]
 
 
 def _silent(workers: Sequence[WorkerRecord], now: float) -> list[Cause]:
@@ -217,6 +232,8 @@ def _request_causes(situation: RunSituation) -> tuple[list[Cause], bool]:
         ]
     is_open = len(closed) < len(waiting)
     is_blocked = bool(causes) and run.in_flight == 0 and not is_open and not _opens_soon(situation, closed)
+    if is_open:
+        causes += _waits_too_much(situation)
     if is_open and run.in_flight == 0:
         causes += _busy(_ready(situation))
     if (

@@ -94,7 +94,7 @@ class WorkerRegistryContract(BackendContract):
         """Worker registry 2 and 3: with its machine and why it was started; a new one has nothing to tell."""
         elastic = await backend.frontier.join(WorkerRegistration("more", "box", cpus=4, is_elastic=True))
         worker = await backend.frontier.join(CARD)
-        form = WorkerHealth(0.25, 0.125, 1.5, 700, 3.5)
+        form = WorkerHealth(0.25, 0.125, 1.5, 700, 3.5, 2, frozenset({"ann", "bob"}))
         await backend.workers.beat(worker, HeartbeatReport(16, 1.5, 0, health=form))
         records = {record.id: record for record in await (await backend.another()).workers.find()}
         told = {one: (found.cpus, found.is_elastic, found.health) for one, found in records.items()}
