@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 from smartspider.core.access import Principal, require
-from smartspider.core.errors import Problem, RequestInvalid
+from smartspider.core.errors import Problem, RequestInvalid, SettingInvalid
 from smartspider.core.proxies import ProxyRecord, parse_proxy_url
+from smartspider.core.runs.plan import Plan
 from smartspider.installation.installation import Installation
+from smartspider.installation.vault import Vault
 from smartspider.services.inputs import parse_cursor, to_page
 from smartspider.views.identities.proxies import ProxyView, proxy_view
 from smartspider.views.listed import Listed
@@ -65,6 +69,40 @@ async def own_proxy(installation: Installation, principal: Principal, id_: int) 
     record = await installation.vault.proxies.get(id_)
     require(principal, "proxies", "write", owner=record.owner)
     return record
+
+
+async def vault_with_pool(vaults: Sequence[Vault], pool: str) -> Vault:
+    """Return the first vault that has proxies of a pool; raise `SettingInvalid` if none has."""
+    for vault in vaults:
+        if await vault.proxies.find(pool=pool, limit=1):
+            return vault
+    raise SettingInvalid(
+        f"the task names the proxy pool {pool}, which has no proxy",
+        hint=f"add one by `smartspider proxy add URL --pool {pool}`; `smartspider proxy list` shows all",
+    )
+
+
+async def check_pools(installation: Installation, plan: Plan, *, is_local: bool = False) -> None:
+    """Raise `SettingInvalid` if a pool of a plan has no proxy."""
+    if not plan.fetch.proxy_pools:
+        return
+    with ExitStack() as opening:
+        vaults = [installation.vault]
+        if is_local and installation.open_user_vault is not None:
+            other = opening.enter_context(installation.open_user_vault())
+            vaults += [] if other is None else [other]
+        for pool in plan.fetch.proxy_pools:
+            await vault_with_pool(vaults, pool)
+
+
+async def open_one(installation: Installation, pools: Sequence[str], *, opened_by: str) -> str:
+    """Return the URL of a proxy of the first of some pools, for a preview: one that is not banned, if there
+    is one.
+    """
+    await vault_with_pool([installation.vault], pools[0])
+    found = await installation.vault.proxies.find(pool=pools[0])
+    best = min(found, key=lambda one: (one.banned_until, -one.success))
+    return (await installation.vault.open_proxies([best.id], opened_by=opened_by))[best.id]
 
 
 def _invalid(path: str, what: str, hint: str) -> RequestInvalid:
