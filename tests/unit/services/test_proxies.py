@@ -11,6 +11,10 @@ from smartspider.core.access import Principal
 from smartspider.core.errors import Forbidden, RequestInvalid
 from smartspider.core.proxies import parse_proxy_url
 from smartspider.services.identities import proxies
+from smartspider.services.metrics import gather_metrics
+from smartspider.services.runs.stall import explain_stall
+from smartspider.taskfile.compile import compile_task
+from smartspider.taskfile.load import parse_task
 from smartspider.wiring.opening import open_folder
 
 CANARY = "canary-71c3"
@@ -105,3 +109,22 @@ async def test_a_password_stands_in_no_answer_and_no_file(tmp_path: Path) -> Non
         assert opened == {int(made.id): url}
         assert await folder.vault.verify() == (1, [])
     assert holding(tmp_path, CANARY) == []
+
+
+async def test_a_run_whose_proxies_are_all_banned_says_so_and_metrics_count_them(tmp_path: Path) -> None:
+    spec = {
+        "name": "far",
+        "entry_urls": ["http://a.example/"],
+        "selectors": {"fields": {"title": "h1"}},
+        "fetch": {"proxy_pool": "dc"},
+    }
+    with open_folder(tmp_path, shares_gates=False) as folder:
+        made = await proxies.add_proxy(folder, ANN, "http://h:1", pool="dc", weight=1.0)
+        run = await folder.store.create_run(compile_task(parse_task(spec)), actor="ann")
+        assert (await explain_stall(folder, run.id)).causes[0].code != "no_proxy"
+        await proxies.ban_proxy(folder, ANN, int(made.id), 60)
+        (cause,) = (await explain_stall(folder, run.id)).causes
+        assert cause.code == "no_proxy"
+        assert "proxy 1 failed" in cause.what
+        families = {family.name: family.values for family in (await gather_metrics(folder))[0]}
+        assert families["smartspider_proxies"] == {(("state", "free"),): 0, (("state", "banned"),): 1}
