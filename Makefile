@@ -11,7 +11,7 @@ SECTION = @printf '\n== %s ==\n'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help python setup setup-dev servers faketime chromium demo serve test check lint bench soak console console-test screenshots lock format clean
+.PHONY: help python setup setup-dev servers faketime chromium proxies demo serve test check lint bench soak console console-test screenshots lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,13 +36,16 @@ faketime: setup-dev
 chromium: setup-dev
 	@$(BIN)/python scripts/servers.py chromium
 
+proxies: setup-dev
+	@$(BIN)/python scripts/servers.py proxies
+
 demo: setup ## crawl the bundled demo shop and show the rows
 	@$(BIN)/smartspider demo
 
 serve: setup ## start everything on this machine: API, keeper, workers and the demo shop
 	@$(BIN)/smartspider up --demo
 
-test: servers faketime chromium lint ## lint and all tests except the long fault runs
+test: servers faketime chromium proxies lint ## lint and all tests except the long fault runs
 	@$(BIN)/python scripts/run_tests.py --at-once $(ATONCE)
 
 check: lint ## lint and the fast tests: no simulation, fuzzing, servers or real processes

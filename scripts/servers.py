@@ -1,4 +1,4 @@
-"""Install the programs that tests and benchmarks start: `servers.py redis|postgres|faketime|chromium ...`.
+"""Install programs for tests and benchmarks: `servers.py redis|postgres|faketime|chromium|proxies ...`.
 
 Installs missing packages with apt (Debian, Ubuntu), as root or with sudo, without starting a service. Does
 nothing, without network access, if everything is installed.

@@ -16,6 +16,7 @@ from smartspider_testing.contracts import (
     NotificationOutboxContract,
     NotificationStoreContract,
     PositionContract,
+    ProxyStoreContract,
     ScheduleStoreContract,
     TaskStoreContract,
     UserStoreContract,
@@ -39,6 +40,10 @@ class TestPostgresUserStore(UserStoreContract):
 
 
 class TestPostgresVaultStore(VaultStoreContract):
+    pass
+
+
+class TestPostgresProxyStore(ProxyStoreContract):
     pass
 
 

@@ -22,6 +22,7 @@ from smartspider_testing.contracts import (
     NotificationOutboxContract,
     NotificationStoreContract,
     PositionContract,
+    ProxyStoreContract,
     ResultStoreContract,
     ScalingContract,
     ScheduleStoreContract,
@@ -65,6 +66,10 @@ class TestSqliteUserStore(UserStoreContract):
 
 
 class TestSqliteVaultStore(VaultStoreContract):
+    pass
+
+
+class TestSqliteProxyStore(ProxyStoreContract):
     pass
 
 

@@ -37,6 +37,7 @@ TAGS = {
     "preview": "Try rules on a page without storing anything.",
     "schedules": "Schedules that start runs.",
     "notifications": "Notifications about runs by webhook, email or Slack.",
+    "proxies": "Proxies by pool, for tasks with `fetch.proxy_pool`.",
     "secrets": "Named secrets of tasks, and the vault that keeps them encrypted.",
     "demo": "Tasks of the demo shop, where it runs with the server.",
     "hosts": "Hosts and their gates (rate limits), for all runs.",

@@ -48,8 +48,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profile": ("smartspider.cli.access.profiles:profile", "Manage connections to servers (profiles)."),
     "token": ("smartspider.cli.access.tokens:token", "Manage API tokens."),
     "user": ("smartspider.cli.access.users:user", "Manage users."),
-    "secret": ("smartspider.cli.vault:secret", "Set, list and delete named secrets of tasks."),
-    "vault": ("smartspider.cli.vault:vault", "Check the vault of secrets, and rotate its master key."),
+    "secret": ("smartspider.cli.identities.vault:secret", "Set, list and delete named secrets of tasks."),
+    "vault": (
+        "smartspider.cli.identities.vault:vault",
+        "Check the vault of secrets, and rotate its master key.",
+    ),
+    "proxy": ("smartspider.cli.identities.proxies:proxy", "Manage pools of proxies."),
     "audit": ("smartspider.cli.audit:audit", "Show and verify the audit log."),
     "about": ("smartspider.cli.server.about:about", "Show the version and the capabilities of a server."),
     "doctor": ("smartspider.cli.server.checks:doctor", "Check the installation and show disk use."),
@@ -67,7 +71,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Runs and rows": ("overview", "run", "results", "logs", "why"),
     "Server": ("up", "api", "worker", "keeper", "node", "host"),
     "Saved on a server": ("task", "schedule", "notification", "search"),
-    "Access": ("profile", "token", "user", "secret", "vault", "audit"),
+    "Access": ("profile", "token", "user", "secret", "vault", "proxy", "audit"),
     "Maintenance": ("about", "doctor", "fsck", "move", "chaos", "completion", "help"),
 }
 """Section of the help → its commands."""

@@ -42,6 +42,7 @@ from smartspider.views.arguments import (
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView, PageDetails, ProblemGroupView
 from smartspider.views.hosts import HostGateView
+from smartspider.views.identities.proxies import ProxyCheckView, ProxyView
 from smartspider.views.identities.vault import RotatedView, SecretView, VaultView, VerifiedView
 from smartspider.views.listed import Listed
 from smartspider.views.logs import LogHistogram, LogView
@@ -266,6 +267,22 @@ class _VaultCalls:
     def get_vault(self) -> VaultView: ...
     def verify_vault(self) -> VerifiedView: ...
     def rotate_vault(self) -> RotatedView: ...
+
+class _ProxyCalls:
+    def list_proxies(
+        self, *, pool: str | None = None, limit: Limit = 100, cursor: Cursor = None
+    ) -> Listed[ProxyView]: ...
+    def add_proxy(
+        self,
+        *,
+        url: str,
+        pool: str = "default",
+        weight: float = 1.0,
+        idempotency_key: IdempotencyKey = None,
+    ) -> ProxyView: ...
+    def remove_proxy(self, proxy_id: Id) -> None: ...
+    def ban_proxy(self, proxy_id: Id, *, seconds: float = 3600.0) -> ProxyView: ...
+    def check_proxy(self, proxy_id: Id, *, url: str = "http://example.com/") -> ProxyCheckView: ...
 
 class _NotificationCalls:
     def list_notifications(
@@ -604,6 +621,7 @@ class SyncClient(
     _NodeCalls,
     _HostCalls,
     _VaultCalls,
+    _ProxyCalls,
     _NotificationCalls,
     _ScheduleCalls,
     _LogCalls,

@@ -18,6 +18,7 @@ Area = Literal[
     "notifications",
     "secrets",
     "vault",
+    "proxies",
     "hosts",
     "nodes",
     "audit",
@@ -40,12 +41,13 @@ _READABLE: tuple[Area, ...] = (
     "schedules",
     "notifications",
     "secrets",
+    "proxies",
     "hosts",
     "nodes",
     "metrics",
 )
 _WRITABLE: tuple[Area, ...] = (
-    *("tasks", "runs", "results", "schedules", "notifications", "secrets", "hosts", "tokens"),
+    *("tasks", "runs", "results", "schedules", "notifications", "secrets", "proxies", "hosts", "tokens"),
 )
 _READ_GRANTS = frozenset(f"{area}:read" for area in (*_READABLE, "tokens"))
 

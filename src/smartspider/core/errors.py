@@ -290,6 +290,26 @@ class ProxyFailed(FetchFailed):
     code = "proxy"
 
 
+class ProxyRefused(ProxyFailed):
+    """The proxy could not or would not reach the host: one of the two failed."""
+
+
+class ProxyRetry(ProxyFailed):
+    """A proxy of a pool failed. The request is tried again after `wait_s`, through another one."""
+
+    wait_s = 0.0
+
+
+class PoolFailed(ProxyFailed):
+    """Each proxy of a pool failed for the URL."""
+
+
+class NoProxy(ProxyRetry):
+    """All proxies of the pool are banned."""
+
+    wait_s = 1.0
+
+
 class TooLarge(FetchFailed):
     """The body is larger than `max_bytes`."""
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-SealedKind = Literal["secret"]
+SealedKind = Literal["proxy", "secret"]
 """The kinds of records that have a sealed value."""
 
 

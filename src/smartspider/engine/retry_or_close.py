@@ -58,6 +58,10 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.BadResponse: Reaction(None),
     errors.TimedOut: Reaction(None, "host", slows_down=True),
     errors.ProxyFailed: Reaction(None),
+    errors.ProxyRefused: Reaction(None),
+    errors.ProxyRetry: Reaction(None, "proxy"),
+    errors.NoProxy: Reaction(None, "proxy"),
+    errors.PoolFailed: Reaction("dead", "proxy"),
     errors.RobotsUnavailable: Reaction(None, hold_s=ROBOTS_HOLD_S),
     errors.TlsFailed: Reaction("dead"),
     errors.TooLarge: Reaction("dead"),
@@ -127,6 +131,9 @@ def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) 
 
 
 def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy, chance: float) -> Judgement:
+    if isinstance(error, errors.ProxyRetry):  # neither the URL nor its host failed
+        reason, cause = f"{error.code}: {error.message}", cause_of_error(error)
+        return Judgement(RetryLater(error.wait_s, reason, counts=False, cause=cause))
     reaction = REACTIONS.get(type(error), REACTIONS[errors.FetchFailed])
     reason = f"{error.code}: {error.message}"
     news = None

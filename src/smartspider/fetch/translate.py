@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -19,6 +19,7 @@ from smartspider.core.errors import (
     FetchFailed,
     NameNotResolved,
     ProxyFailed,
+    ProxyRefused,
     TimedOut,
     TlsFailed,
 )
@@ -39,6 +40,8 @@ FOREIGN: tuple[type[Exception], ...] = (
 )
 """Exceptions of the libraries for network problems; any other exception is a bug."""
 
+_REPLIES_OF_HOST = frozenset({3, 4, 5, 6})
+"""SOCKS: network or host unreachable, connection refused, TTL expired; all others are the proxy's."""
 _RECEIVED = re.compile(r"received (\d+) of (\d+) bytes")
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 _LONGEST = 300
@@ -50,11 +53,21 @@ def translate_error(error: BaseException, url: str) -> FetchFailed:
     if isinstance(cause, ssl.SSLError):
         error = cause
     if isinstance(error, aiohttp.ClientResponseError) and error.request_info.method == "CONNECT":
-        return ProxyFailed(f"{url}: {_proxy(error)}")
+        kind = ProxyFailed if error.status in {0, 400, 407} else ProxyRefused
+        return kind(f"{url}: {_proxy(error)}")
+    if isinstance(error, aiohttp_socks.ProxyError) and error.error_code in _REPLIES_OF_HOST:
+        return ConnectFailed(f"{url}: no connection (the proxy reports: {_os_text(error)})")
     for kinds, ours, describe in _RULES:
         if isinstance(error, kinds):
             return ours(f"{url}: {' '.join(describe(error).split())[:_LONGEST]}")
     return FetchFailed(f"{url}: the request failed")
+
+
+def is_proxy_error(status: int, headers: Mapping[str, str]) -> bool:
+    """Return whether an answer to a plain HTTP request is an error page of the proxy itself."""
+    if status < 400:
+        return False
+    return "X-Squid-Error" in headers or headers.get("Server", "").lower().startswith("tinyproxy")
 
 
 def _proxy(error: Any) -> str:

@@ -19,7 +19,14 @@ from aiohttp.typedefs import LooseHeaders
 from multidict import CIMultiDict
 from yarl import URL
 
-from smartspider.core.errors import ConnectionDropped, ProxyFailed, TimedOut, TooLarge
+from smartspider.core.errors import (
+    ConnectionDropped,
+    FetchFailed,
+    ProxyFailed,
+    ProxyRefused,
+    TimedOut,
+    TooLarge,
+)
 from smartspider.core.pages.files import FILE_PAGE
 from smartspider.core.pages.page import Page
 from smartspider.core.runs.plan import FetchPlan
@@ -34,8 +41,8 @@ from smartspider.fetch.exchange import (
     read_start,
 )
 from smartspider.fetch.sessions import TransportSessions
-from smartspider.fetch.translate import FOREIGN, translate_error
-from smartspider.interfaces.fetcher import Exchange, TransportContext
+from smartspider.fetch.translate import FOREIGN, is_proxy_error, translate_error
+from smartspider.interfaces.fetcher import Exchange, Proxy, TransportContext
 
 CONNECT_S = 15.0
 """Timeout of name resolution, TCP and TLS together."""
@@ -101,13 +108,26 @@ class AiohttpTransport:
         page = exchange.request.page
         own = self._plan.pages.get(page)
         if own is None:
-            return await self._fetch(exchange, self._plan)
+            return await self._fetch_routed(exchange, self._plan)
         try:
-            return await self._fetch(exchange, own)
+            return await self._fetch_routed(exchange, own)
         except TooLarge as error:
             raise _too_large(page, own.max_bytes, self._plan.max_bytes) or error from None
 
-    async def _fetch(self, exchange: Exchange, plan: FetchPlan) -> Page:
+    async def _fetch_routed(self, exchange: Exchange, plan: FetchPlan) -> Page:
+        """Fetch through the proxy that the session chooses, and report how that went."""
+        request, proxies = exchange.request, exchange.session.proxies
+        proxy = None if proxies is None else await proxies.choose(request)
+        if proxies is None or proxy is None:
+            return await self._fetch(exchange, plan)
+        try:
+            page = await self._fetch(exchange, plan, proxy)
+        except FetchFailed as error:
+            raise await proxies.failed(request, proxy, error) from error
+        await proxies.worked(request, proxy, page.elapsed_s)
+        return page
+
+    async def _fetch(self, exchange: Exchange, plan: FetchPlan, proxy: Proxy | None = None) -> Page:
         request, permit, cookies = exchange.request, exchange.permit, exchange.session.cookies
         progress = exchange.progress
         headers = _prepared(request.extras.headers)
@@ -119,7 +139,7 @@ class AiohttpTransport:
             send = PermittedSend(headers, permit, plan.timeout_s, self._clock)
             token = _send.set(send)
             try:
-                return await self._converse(exchange, send, plan)
+                return await self._converse(exchange, send, plan, proxy)
             except StaleConnection:
                 # The entered window is unused: the next connection reserves its own.
                 permit = permit.another(request.host)
@@ -135,13 +155,13 @@ class AiohttpTransport:
                 _send.reset(token)
         raise ConnectionDropped(f"{request.url}: the server closes every connection before a request is sent")
 
-    async def _converse(self, exchange: Exchange, send: PermittedSend, plan: FetchPlan) -> Page:
-        request, session_of_run = exchange.request, exchange.session
-        cookies, choose_proxy = session_of_run.cookies, session_of_run.choose_proxy
+    async def _converse(
+        self, exchange: Exchange, send: PermittedSend, plan: FetchPlan, proxy: Proxy | None
+    ) -> Page:
+        request, cookies = exchange.request, exchange.session.cookies
         extras = request.extras
-        proxy = choose_proxy(request) if choose_proxy is not None else None
         send.cookie = cookies.header_for(request.url) if cookies is not None else None
-        session, via = self._sessions.direct if proxy is None else self._sessions.via_proxy(proxy)
+        session, via = self._sessions.direct if proxy is None else self._sessions.via_proxy(proxy.url)
         answer = await session.request(
             extras.method,
             URL(request.url, encoded=True),
@@ -163,6 +183,8 @@ class AiohttpTransport:
             answer.close()
         if answer.status == 407 and via is not None:
             raise ProxyFailed(f"{request.url}: the proxy rejected the credentials")
+        if via is not None and is_proxy_error(answer.status, answer.headers):
+            raise ProxyRefused(f"{request.url}: the proxy answered by itself ({answer.status})")
         headers = page_headers(answer.headers)
         return Page(
             url=request.url,

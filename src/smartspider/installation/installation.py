@@ -259,12 +259,14 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def vault(self) -> Vault:
-        """Named secrets, encrypted with the master key."""
+        """Named secrets and proxies, encrypted with the master key."""
         from smartspider.installation.vault import Vault
+        from smartspider.store.proxies import ProxyStore
         from smartspider.store.vault import VaultStore
 
         has_own_key = not self.is_cluster and not self.settings.master_key
-        return Vault(VaultStore(self.database), self.path if has_own_key else None, self._open_keys)
+        stores = VaultStore(self.database), ProxyStore(self.database)
+        return Vault(*stores, self.path if has_own_key else None, self._open_keys)
 
     @cached_property
     def secrets(self) -> SecretSource:

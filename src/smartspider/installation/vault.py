@@ -8,10 +8,12 @@ from pathlib import Path
 import msgspec
 
 from smartspider.core.errors import SettingInvalid, StoreUnavailable
+from smartspider.core.proxies import ProxyRecord, ProxyUrl
 from smartspider.core.vault import SealedKind, SealedValue, SecretRecord
 from smartspider.installation.envelope import NotOpened, rewrap, seal, unseal
 from smartspider.installation.keys import FILE, KeyRing, begin_rotation, end_rotation
-from smartspider.store.vault import SealContext, VaultStore
+from smartspider.store.proxies import ProxyStore
+from smartspider.store.vault import Seal, SealContext, VaultStore
 
 MANY = 20
 """Damaged values that are named."""
@@ -41,8 +43,11 @@ class Vault:
     `folder` is the data folder that has its own master key; None if the settings give it.
     """
 
-    def __init__(self, store: VaultStore, folder: Path | None, open_ring: Callable[[], KeyRing]) -> None:
+    def __init__(
+        self, store: VaultStore, proxies: ProxyStore, folder: Path | None, open_ring: Callable[[], KeyRing]
+    ) -> None:
         self.store = store
+        self.proxies = proxies
         self._folder = folder
         self._open_ring = open_ring
         self._ring: KeyRing | None = None
@@ -61,14 +66,26 @@ class Vault:
         check_owner: Callable[[str], None] = lambda _: None,
     ) -> SecretRecord:
         """Add a named secret, or replace its value; see `VaultStore.set_secret`."""
-        keys = (await self._read_ring(is_fresh=True)).current
         return await self.store.set_secret(
-            name,
-            lambda context: seal(keys, _bytes(context), value.encode("utf-8", "surrogatepass")),
-            actor=actor,
-            is_shared=is_shared,
-            check_owner=check_owner,
+            name, await self._sealing(value), actor=actor, is_shared=is_shared, check_owner=check_owner
         )
+
+    async def add_proxy(
+        self, pool: str, proxy: ProxyUrl, weight: float, *, actor: str, check_owner: Callable[[str], None]
+    ) -> ProxyRecord:
+        """Add a proxy to a pool; see `ProxyStore.add`."""
+        seal_url = await self._sealing(proxy.url)
+        return await self.proxies.add(pool, proxy, weight, seal_url, actor=actor, check_owner=check_owner)
+
+    async def open_proxies(self, ids: Collection[int], *, opened_by: str) -> dict[int, str]:
+        """Return the URLs of the proxies that there are, by id; see `ProxyStore.open`."""
+        ring = await self._read_ring()
+        found = await self.proxies.open(ids, opened_by=opened_by)
+        return {context.id: _text(ring, context, sealed) for context, sealed in found}
+
+    async def _sealing(self, value: str) -> Seal:
+        keys = (await self._read_ring(is_fresh=True)).current
+        return lambda context: seal(keys, _bytes(context), value.encode("utf-8", "surrogatepass"))
 
     async def open_secrets(
         self, names: Collection[str], *, owner: str | None, opened_by: str
@@ -78,18 +95,7 @@ class Vault:
             return {}
         ring = await self._read_ring()
         found = await self.store.open_secrets(names, owner=owner, opened_by=opened_by)
-        try:
-            return {
-                one.record.name: unseal(ring, _bytes(one.context), one.sealed).decode(
-                    "utf-8", "surrogatepass"
-                )
-                for one in found
-            }
-        except NotOpened:
-            raise StoreUnavailable(
-                "a secret of the vault does not open: it was altered, or moved from another record",
-                hint="`smartspider vault verify` names it; set it again",
-            ) from None
+        return {one.record.name: _text(ring, one.context, one.sealed) for one in found}
 
     async def status(self) -> VaultStatus:
         """Count the sealed values by master key."""
@@ -148,6 +154,16 @@ class Vault:
 
 def _opens(ring: KeyRing, needed: set[str]) -> bool:
     return all(ring.find(key_id) is not None for key_id in needed)
+
+
+def _text(ring: KeyRing, context: SealContext, sealed: SealedValue) -> str:
+    try:
+        return unseal(ring, _bytes(context), sealed).decode("utf-8", "surrogatepass")
+    except NotOpened:
+        raise StoreUnavailable(
+            f"a {context.kind} of the vault does not open: it was altered, or moved from another record",
+            hint="`smartspider vault verify` names it; set it again",
+        ) from None
 
 
 def _rewrapped(ring: KeyRing, context: SealContext, value: SealedValue) -> SealedValue:

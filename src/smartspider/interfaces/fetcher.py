@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 import msgspec
 
+from smartspider.core.errors import FetchFailed
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.limits.waiting import FetchProgress
 from smartspider.core.pages.page import Page
@@ -40,8 +41,28 @@ class Permit(Protocol):
         """Return a permit for `host`; it reserves its window when it is first used."""
 
 
-ChooseProxy = Callable[[Request], str | None]
-"""Returns the URL of the proxy for a request; None for a direct connection."""
+class Proxy(msgspec.Struct, frozen=True):
+    """The proxy of a request."""
+
+    url: str
+    """With user and password."""
+    id: int = 0
+    """Its id in its pool; 0: it is that of the settings."""
+
+
+class Proxies(Protocol):
+    """1. Every chosen proxy is reported on, once. 2. One failure has one culprit: what `failed` returns."""
+
+    async def choose(self, request: Request) -> Proxy | None:
+        """Return the proxy for a request; None for a direct connection. Raise `NoProxy` while all of its pool
+        are banned.
+        """
+
+    async def worked(self, request: Request, proxy: Proxy, elapsed_s: float) -> None:
+        """Note that an answer came through a proxy."""
+
+    async def failed(self, request: Request, proxy: Proxy, error: FetchFailed) -> FetchFailed:
+        """Note that a request failed, and return the error that names the culprit."""
 
 
 class Cookies(Protocol):
@@ -58,10 +79,10 @@ class Cookies(Protocol):
 
 
 class FetchSession(msgspec.Struct, frozen=True):
-    """As whom and which way requests are sent. `cookies` None: none are kept; `choose_proxy` None: direct."""
+    """As whom and which way requests are sent. `cookies` None: none are kept; `proxies` None: direct."""
 
     cookies: Cookies | None = None
-    choose_proxy: ChooseProxy | None = None
+    proxies: Proxies | None = None
 
 
 class Exchange(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from smartspider.operations.audit import AuditOperations
 from smartspider.operations.explain import ExplainOperations
 from smartspider.operations.files import FileOperations
 from smartspider.operations.hosts import HostOperations
+from smartspider.operations.identities.proxies import ProxyOperations
 from smartspider.operations.identities.vault import VaultOperations
 from smartspider.operations.live import LiveOperations
 from smartspider.operations.logs import LogOperations
@@ -30,6 +31,7 @@ class AllOperations(
     NodeOperations,
     HostOperations,
     VaultOperations,
+    ProxyOperations,
     NotificationOperations,
     ScheduleOperations,
     LogOperations,

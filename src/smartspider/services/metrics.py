@@ -18,6 +18,8 @@ Labels = tuple[tuple[str, str], ...]
 FILTER_BYTES = "smartspider_known_urls_bytes"
 FILTER_BUDGET = "smartspider_known_urls_budget_bytes"
 
+PROXIES = "smartspider_proxies"
+PROXY_REQUESTS = "smartspider_proxy_requests_total"
 REFUSED = "smartspider_frontier_refused_total"
 SLOTS = "smartspider_api_slots"
 SLOTS_IN_USE = "smartspider_api_slots_in_use"
@@ -47,11 +49,13 @@ DESCRIPTIONS = {
     "smartspider_leases_returned_total": "Leases reclaimed from dead or unresponsive workers",
     REFUSED: "Rejected calls from workers with expired leases and from former leaders, by kind",
     "smartspider_worker_kills_total": "Worker processes killed by their supervisor, by cause",
+    PROXY_REQUESTS: "Requests through proxies, by outcome; failed: by the fault of the proxy",
     "smartspider_guards_tripped_total": "Number of times a guard paused or stopped a run",
     "smartspider_runs": "Live runs, by state",
     "smartspider_requests_open": "Open requests of live runs, by state of the run",
     "smartspider_leases": "Leased requests",
     "smartspider_hosts_held": "Hosts on hold",
+    PROXIES: "Proxies of all pools, by state",
     "smartspider_workers": "Registered workers",
     "smartspider_workers_desired": "Desired number of workers; the current number until a keeper has decided",
     "smartspider_worker_slots": "Slots of all workers: the maximum number of requests that work",
@@ -94,6 +98,11 @@ async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily]
     sums[REFUSED, (("kind", "stale"),)] = refusals.stale
     sums[REFUSED, (("kind", "old_epoch"),)] = refusals.old_epoch
     gauges[WAITING, ()] = sum(one.health.waiting for one in await installation.workers.find())
+    proxies = await installation.vault.proxies.totals()
+    for label, number in (("free", proxies.free), ("banned", proxies.banned)):
+        gauges[PROXIES, (("state", label),)] = number
+    for label, number in (("worked", proxies.worked), ("failed", proxies.failed)):
+        sums[PROXY_REQUESTS, (("outcome", label),)] = number
     for name, size in (await filter_sizes(filters)).items():
         gauges[FILTER_BYTES, (("layer", name),)] = size.bytes_used
         gauges[FILTER_BUDGET, (("layer", name),)] = size.bytes_max

@@ -87,8 +87,7 @@ class VaultStore:
                 record = msgspec.structs.replace(
                     before, is_shared=shared, version=before.version + 1, updated_at=now
                 )
-            context = SealContext(_installation(connection), SECRET, record.id, record.version)
-            _put(connection, context, seal(context))
+            put_sealed(connection, SECRET, record.id, record.version, seal)
             detail = {"version": record.version, "shared": record.is_shared, "owner": record.owner}
             audit.write(connection, now, actor, "secret.set", f"secret:{name}", **detail)
             return record
@@ -108,7 +107,7 @@ class VaultStore:
 
         def work(connection: Connection) -> None:
             record = _get(connection, name)
-            connection.execute(SQL.unseal, (SECRET, record.id))
+            delete_sealed(connection, SECRET, record.id)
             connection.execute(SQL.delete_secret, (record.id,))
             audit.write(connection, self._db.now(), actor, "secret.deleted", f"secret:{name}")
 
@@ -178,9 +177,26 @@ def knows(connection: Connection, name: str) -> bool:
     return _find(connection, name) is not None
 
 
-def _put(connection: Connection, context: SealContext, sealed: SealedValue) -> None:
-    values = (context.kind, context.id, context.version, sealed.key_id, sealed.data_key, sealed.value)
-    connection.execute(SQL.seal, values)
+def put_sealed(connection: Connection, kind: SealedKind, id_: int, version: int, seal: Seal) -> None:
+    """Seal the value of a record and store it."""
+    sealed = seal(SealContext(_installation(connection), kind, id_, version))
+    connection.execute(SQL.seal, (kind, id_, version, sealed.key_id, sealed.data_key, sealed.value))
+
+
+def find_sealed(
+    connection: Connection, kind: SealedKind, id_: int, version: int
+) -> tuple[SealContext, SealedValue] | None:
+    """Return the sealed value of a record, and what it must be bound to; None if it has none."""
+    found = row(connection, SQL.sealed, (kind, id_))
+    if found is None:
+        return None
+    # The version of the record, not of the sealed value: an older value is refused.
+    return SealContext(_installation(connection), kind, id_, version), _sealed(found).sealed
+
+
+def delete_sealed(connection: Connection, kind: SealedKind, id_: int) -> None:
+    """Delete the sealed value of a record."""
+    connection.execute(SQL.unseal, (kind, id_))
 
 
 def _usable(connection: Connection, names: Collection[str], owner: str | None) -> Iterator[FoundSecret]:
@@ -193,12 +209,9 @@ def _usable(connection: Connection, names: Collection[str], owner: str | None) -
                 f"the secret {name} belongs to {record.owner}, and a task of {owner} refers to it",
                 hint=f"ask for `smartspider secret set {name} --shared`, or use one of another name",
             )
-        found = row(connection, SQL.sealed, (SECRET, record.id))
+        found = find_sealed(connection, SECRET, record.id, record.version)
         if found is not None:
-            sealed = _sealed(found)
-            # The version of the record, not of the sealed value: an older value is refused.
-            context = SealContext(_installation(connection), SECRET, record.id, record.version)
-            yield FoundSecret(record, context, sealed.sealed)
+            yield FoundSecret(record, *found)
 
 
 def _installation(connection: Connection) -> str:

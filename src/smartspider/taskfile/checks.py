@@ -335,7 +335,6 @@ def _is_in_fetch(key: str) -> Finder:
 NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("pagination by scrolling is", _pagination("scroll")),
     ("fetching by this mode is", _transport),
-    ("proxy pools are", _is_in_fetch("proxy_pool")),
     ("waiting for an element is", _is_in_fetch("wait_for")),
     ("actions on a page are", _is_in_fetch("actions")),
     ("sinks besides the result store are", _is_set("sinks")),

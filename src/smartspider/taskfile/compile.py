@@ -92,6 +92,7 @@ def _fetch(task: Task, files: Mapping[str, PagePlan]) -> FetchPlan:
         user_agents=tuple(fetch.user_agents),
         send_secrets_to=tuple(origin_of(url) for url in map(normal_url, fetch.send_secrets_to) if url),
         cookies=fetch.cookies,
+        proxy_pool=fetch.proxy_pool or "",
     )
     pages = {
         name: _page_fetch(plan, page.fetch) for name, page in task.pages.items() if page.fetch != PageFetch()
@@ -111,6 +112,7 @@ def _page_fetch(plan: FetchPlan, own: PageFetch) -> FetchPlan:
         max_bytes=own.max_bytes or plan.max_bytes,
         user_agents=tuple(own.user_agents) or plan.user_agents,
         send_secrets_to=plan.send_secrets_to,
+        proxy_pool=own.proxy_pool or plan.proxy_pool,
     )
 
 

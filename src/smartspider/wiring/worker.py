@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -34,25 +35,27 @@ from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.layers import layers_around
 from smartspider.fetch.page_transports import open_transport
+from smartspider.fetch.proxies import OneProxy, PooledProxies, ProxyPool
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.data_folder import run_lock_file
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.fetcher import ChooseProxy, TransportContext
+from smartspider.interfaces.fetcher import Proxies, Proxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.interfaces.secret_source import NOBODY, SecretUse
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available
+from smartspider.services.identities.proxies import vault_with_pool
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
 from smartspider.services.secrets import read_secrets, register_secrets
 from smartspider.wiring.dedup import ProcessDedup
 
 
-def choose_proxy(settings: Settings) -> ChooseProxy | None:
-    """Return the function that chooses the proxy of a request: the installation's for all of them."""
-    return (lambda _request: settings.proxy) if settings.proxy else None
+def proxy_of_settings(settings: Settings) -> Proxies | None:
+    """Return the proxy of the settings, for all requests; None: they are sent directly."""
+    return OneProxy(Proxy(settings.proxy)) if settings.proxy else None
 
 
 class RecordedExtractor(Extractor, Protocol):
@@ -94,9 +97,36 @@ class JobFactory(msgspec.Struct, frozen=True):
         cookies = None
         if plan.fetch.cookies:
             cookies = RunCookies(lambda after: store.cookies(run.id, after=after), clock)
-        proxy = choose_proxy(self.installation.settings)
-        async with open_transport(plan.fetch, TransportContext(clock, policy)) as transport:
-            yield Session(transport=transport, cookies=cookies, choose_proxy=proxy)
+        async with (
+            self._open_proxies(run, plan) as proxies,
+            open_transport(plan.fetch, TransportContext(clock, policy)) as transport,
+        ):
+            yield Session(transport=transport, cookies=cookies, proxies=proxies)
+
+    @asynccontextmanager
+    async def _open_proxies(self, run: Run, plan: Plan) -> AsyncIterator[Proxies | None]:
+        """Open the pools of a run: those of the installation, or of the vault of a person's commands."""
+        own = self.installation
+        default, pools = proxy_of_settings(own.settings), plan.fetch.proxy_pools
+        if not pools:
+            yield default
+            return
+        with ExitStack() as opening:
+            vaults = [own.vault]
+            if self.is_local and own.open_user_vault is not None:
+                other = opening.enter_context(own.open_user_vault())
+                vaults += [] if other is None else [other]
+            opened = {}
+            for pool in pools:
+                vault = await vault_with_pool(vaults, pool)
+                open_urls = partial(vault.open_proxies, opened_by=f"run:{run.id}")
+                redact = self.redactor.add if self.redactor is not None else None
+                opened[pool] = ProxyPool(pool, vault.proxies, open_urls, own.clock, redact=redact)
+            try:
+                yield PooledProxies(plan.fetch, opened, default)
+            finally:
+                for each in opened.values():
+                    await each.flush()
 
     async def owner(self, run: Run) -> str:
         """Return the owner of the task of a run; nobody for a run without one, and for local commands."""

@@ -202,6 +202,11 @@ CALLS: dict[str, Call] = {
     "verify_vault": lambda c, _: c.verify_vault(),
     "rotate_vault": lambda c, _: c.rotate_vault(),
     "delete_secret": lambda c, _: c.delete_secret("TOKEN"),
+    "add_proxy": lambda c, _: c.add_proxy(url="http://ann:canary@127.0.0.1:9", pool="dc"),
+    "list_proxies": lambda c, _: c.list_proxies(pool="dc"),
+    "ban_proxy": lambda c, _: c.ban_proxy("1", seconds=60),
+    "check_proxy": lambda c, _: c.check_proxy("1", url="http://site.example/"),
+    "remove_proxy": lambda c, _: c.remove_proxy("1"),
     "start_demo": lambda c, _: c.start_demo("trouble"),
 }
 """In an order that makes sense."""

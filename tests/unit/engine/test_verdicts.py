@@ -25,7 +25,7 @@ POLICY = RetryPolicy(max_attempts=4, backoff_s=1.0, max_backoff_s=300.0)
 RETRIED = [
     errors.EmptyAnswer,
     *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut),
-    *(errors.ProxyFailed, errors.RobotsUnavailable, errors.BadResponse),
+    *(errors.ProxyFailed, errors.ProxyRefused, errors.RobotsUnavailable, errors.BadResponse),
 ]
 ENDING = {
     errors.TlsFailed: "dead",
@@ -37,12 +37,14 @@ ENDING = {
     errors.PrivateAddress: "skipped",
     errors.RobotsDisallowed: "skipped",
     errors.SignedOut: "dead",
+    errors.PoolFailed: "dead",
     errors.LayerFailed: "broken",
     errors.NotReadable: "broken",
     errors.PatternTimeout: "broken",
     errors.Unreadable: "broken",
     errors.FetchFailed: "dead",
 }
+OF_PROXIES = [errors.ProxyRetry, errors.NoProxy]
 REJECTED = RejectedItem("why", {})
 ITEMS: list[Item] = [{"name": "a"}]
 
@@ -75,7 +77,7 @@ def failures(kind: type[errors.FetchFailed]) -> list[type[errors.FetchFailed]]:
 
 def test_every_way_to_fail_has_its_reaction() -> None:
     assert set(REACTIONS) == set(failures(errors.FetchFailed))
-    assert set(REACTIONS) == {*RETRIED, *ENDING}
+    assert set(REACTIONS) == {*RETRIED, *ENDING, *OF_PROXIES}
 
 
 @pytest.mark.parametrize("kind", failures(errors.FetchFailed), ids=lambda kind: kind.__name__)
@@ -88,7 +90,7 @@ def test_every_failure_gets_a_verdict_with_its_reason(kind: type[errors.FetchFai
         assert (verdict.items, verdict.children) == ([], [])
     else:
         assert isinstance(verdict, RetryLater)
-        assert verdict.counts
+        assert verdict.counts is (kind not in OF_PROXIES)
     assert all(one.reason == verdict.reason for one in news)
 
 
@@ -98,7 +100,9 @@ def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type
         assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, RetryLater)
     verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
     assert verdict == Close("dead", f"{kind.code}: x (4 attempts)", cause=cause_of_error(kind("x")))
-    assert (news == ()) is (kind in {errors.ProxyFailed, errors.BadResponse, errors.EmptyAnswer})
+    assert (news == ()) is (
+        kind in {errors.ProxyFailed, errors.ProxyRefused, errors.BadResponse, errors.EmptyAnswer}
+    )
 
 
 def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:
@@ -276,3 +280,11 @@ def test_an_answer_that_wants_credentials_says_that_they_were_not_sent() -> None
     verdict = judge(lease(), Reading(withheld), POLICY, 0.5).verdict
     assert isinstance(verdict, Close)
     assert "fetch.send_secrets_to" in verdict.reason
+
+
+@pytest.mark.parametrize("kind", OF_PROXIES)
+def test_a_failure_of_a_proxy_uses_up_no_attempt_and_slows_no_host(kind: type[errors.ProxyRetry]) -> None:
+    error = kind("proxy 3: refused")
+    judgement = judge(lease(attempts=3), error, POLICY, 0.5)
+    wanted = RetryLater(error.wait_s, "proxy: proxy 3: refused", counts=False, cause="proxy")
+    assert judgement == Judgement(wanted)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from smartspider.core.cookies.jar import CookieJar
+from smartspider.core.errors import FetchFailed
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.urls import normal_url
@@ -22,7 +23,7 @@ from smartspider.fetch.layers import compile_layers, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
-from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession, Permit, TransportContext
+from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession, Permit, Proxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsAnswer
 from smartspider_testing.permits import FreePermit
 
@@ -113,6 +114,22 @@ class MemoryRobotsCache:
         self.delays[host] = crawl_delay_s
 
 
+class ChosenProxies:
+    """Proxies that a function chooses."""
+
+    def __init__(self, choose: Callable[[Request], str | None]) -> None:
+        self._choose = choose
+
+    async def choose(self, request: Request) -> Proxy | None:
+        url = self._choose(request)
+        return None if url is None else Proxy(url)
+
+    async def worked(self, request: Request, proxy: Proxy, elapsed_s: float) -> None: ...
+
+    async def failed(self, request: Request, proxy: Proxy, error: FetchFailed) -> FetchFailed:
+        return error
+
+
 class Net:
     """What tests of fetching need: servers, requests, a transport and the whole stack around it."""
 
@@ -170,6 +187,8 @@ class Net:
         self, plan: FetchPlan = FetchPlan(), *, tls: ssl.SSLContext | None = None, **options: Any
     ) -> AiohttpTransport:
         policy = options.pop("policy", AddressPolicy(opens_all=True))
+        if choose := options.pop("choose_proxy", None):
+            options["proxies"] = ChosenProxies(choose)
         self.session = msgspec.structs.replace(self.session, **options)
         return AiohttpTransport(plan, TransportContext(self.clock, policy), tls=tls)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from smartspider.core.errors import ProxyFailed
+from smartspider.core.errors import ConnectFailed, ProxyFailed
 from smartspider.core.runs.plan import FetchPlan
 
 
@@ -172,7 +172,18 @@ async def test_tls_goes_through_a_tunnel(net: Any, kind: str, certificate: tuple
         ("http", "http://shop.example/", b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n"),
         ("http", "https://shop.example/", b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"),
         ("http", "https://shop.example/", b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
-        ("socks5", "http://shop.example/", b"\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"),
+        (
+            "http",
+            "http://shop.example/",
+            b"HTTP/1.1 500 No\r\nServer: tinyproxy/1.11\r\nContent-Length: 0\r\n\r\n",
+        ),
+        (
+            "http",
+            "http://shop.example/",
+            b"HTTP/1.1 503 No\r\nX-Squid-Error: E 0\r\nContent-Length: 0\r\n\r\n",
+        ),
+        ("socks5", "http://shop.example/", b"\x05\x01\x00\x01\x00\x00\x00\x00\x00\x00"),
+        ("socks5", "http://shop.example/", b"\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"),
     ],
 )
 async def test_a_proxy_that_refuses_is_the_one_to_blame(
@@ -182,6 +193,15 @@ async def test_a_proxy_that_refuses_is_the_one_to_blame(
         proxy.refusal = refusal
         with pytest.raises(ProxyFailed) as caught:
             await transport.fetch(net.exchange(net.asks(url)))
+    net.assert_prose(caught.value.message)
+
+
+@pytest.mark.parametrize("reply", [3, 4, 5, 6])
+async def test_a_host_that_a_socks_proxy_does_not_reach_is_the_one_to_blame(net: Any, reply: int) -> None:
+    async with Proxy("socks5", 1) as proxy, net.transport(choose_proxy=lambda _: proxy.url) as transport:
+        proxy.refusal = bytes([5, reply, 0, 1, 0, 0, 0, 0, 0, 0])
+        with pytest.raises(ConnectFailed) as caught:
+            await transport.fetch(net.exchange(net.asks("http://shop.example/")))
     net.assert_prose(caught.value.message)
 
 

@@ -30,24 +30,14 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
     assert '{"Cookie": "${COOKIE}"}' in caught.value.hint
 
 
-def test_a_proxy_pool_is_answered_with_the_setting_for_one_proxy(small: dict[str, Any]) -> None:
-    (problem,) = find_missing(parse_task({**small, "fetch": {"proxy_pool": "p"}}))
-    assert "SMARTSPIDER_PROXY" in problem.hint
-
-
 @pytest.mark.parametrize(
     ("change", "path"),
     [
         ({"pagination": {"type": "scroll"}}, "pagination.type"),
         ({"fetch": {"mode": "browser"}}, "fetch.mode"),
-        ({"fetch": {"proxy_pool": "p"}}, "fetch.proxy_pool"),
         ({"fetch": {"wait_for": ".a"}}, "fetch.wait_for"),
         ({"fetch": {"actions": [{"click": "a"}]}}, "fetch.actions"),
         ({"pages": {"default": {"emit": False, "fetch": {"mode": "browser"}}}}, "pages.default.fetch.mode"),
-        (
-            {"pages": {"default": {"emit": False, "fetch": {"proxy_pool": "p"}}}},
-            "pages.default.fetch.proxy_pool",
-        ),
         (
             {"pages": {"default": {"emit": False, "fetch": {"wait_for": ".a"}}}},
             "pages.default.fetch.wait_for",

@@ -9,7 +9,7 @@ import pytest
 from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.taskfile.load import parse_task
 
-PROXY = "set SMARTSPIDER_PROXY=http://host:port, the proxy of all requests"
+PROXY = "`smartspider proxy add URL --pool NAME` and fetch.proxy_pool, or SMARTSPIDER_PROXY for all requests"
 COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, stored by `smartspider secret set COOKIE`'
 MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"concurency": 3}, "concurency", "unknown key 'concurency'", "did you mean 'concurrency'?"),

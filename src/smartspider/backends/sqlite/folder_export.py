@@ -88,6 +88,7 @@ TABLES = (
     ExportedTable("vault"),
     ExportedTable("secret"),
     ExportedTable("sealed", ("kind", "id")),
+    ExportedTable("proxy", shifted=("banned_until",)),
     ExportedTable("notification_target"),
     ExportedTable("notification", shifted=("due_at",)),
     ExportedTable("firing", ("schedule_id", "fire_at")),
@@ -112,6 +113,7 @@ COUNTED = (
     "token",
     "schedule",
     "secret",
+    "proxy",
     "notification_target",
     "notification",
 )

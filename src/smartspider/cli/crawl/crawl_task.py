@@ -37,6 +37,7 @@ from smartspider.installation.data_folder import (
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.interfaces.secret_source import OWN_COMMAND
+from smartspider.services.identities.proxies import check_pools
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.columns import stored_columns
 from smartspider.services.results.diff import rows_of
@@ -128,6 +129,7 @@ def _print_notes(task: Task) -> None:
 async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart: Restart | None) -> int:
     _cancel_on_signals()
     await read_secrets(folder.secrets, plan, OWN_COMMAND)  # a missing one is reported before a run is created
+    await check_pools(folder, plan, is_local=True)
     with ExitStack() as locks:
         locks.enter_context(task_lock(folder.path, plan.name))
         pending = runs_with_pending_output(folder.path) if options.outputs else ()

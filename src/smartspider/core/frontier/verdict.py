@@ -23,7 +23,7 @@ skipped: closed by a rule without a fetch · dead: buried after failures · brok
 ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
 
 
-Culprit = Literal["url", "host"]
+Culprit = Literal["url", "host", "proxy"]
 """Whose fault a failure is. One failure has one culprit."""
 
 

@@ -15,7 +15,7 @@ from smartspider.core.requests.request import Request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.secrets import names_in_requests, references_in
 from smartspider.core.requests.urls import CanonicalRules
-from smartspider.core.runs.run import secret_capability
+from smartspider.core.runs.run import VAULT, secret_capability
 from smartspider.core.runs.tuning import Tuning, settings_of
 
 DEFAULT_ON_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
@@ -83,6 +83,8 @@ class FetchPlan(msgspec.Struct, frozen=True):
     """Origins besides those of the entries that secret headers and bodies are sent to."""
     cookies: bool = True
     """Keep the cookies that sites set, and send them back."""
+    proxy_pool: str = ""
+    """The pool of proxies that requests are sent through; empty: none."""
 
     def of_page(self, page: str) -> FetchPlan:
         """Return the settings of a page type."""
@@ -93,6 +95,11 @@ class FetchPlan(msgspec.Struct, frozen=True):
         """The headers of all page types."""
         plans = (self, *self.pages.values())
         return list(dict.fromkeys(header for plan in plans for header in plan.headers))
+
+    @property
+    def proxy_pools(self) -> list[str]:
+        """The pools of all page types."""
+        return sorted({plan.proxy_pool for plan in (self, *self.pages.values())} - {""})
 
     @property
     def modes(self) -> frozenset[str]:
@@ -138,7 +145,8 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs(self) -> frozenset[str]:
         """The capabilities a worker must have to lease requests of the run."""
-        return frozenset({*self.fetch.modes, *map(secret_capability, self.secrets)})
+        vault = [VAULT] if self.fetch.proxy_pools else []
+        return frozenset({*self.fetch.modes, *map(secret_capability, self.secrets), *vault})
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -13,6 +13,7 @@ from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, VAULT, R
 from smartspider.core.workers.worker import WorkerRecord, describe_silent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import VARIABLE
+from smartspider.services.plans import run_plan
 from smartspider.services.runs import closed_gates
 from smartspider.services.runs.blockers import find_blockers
 from smartspider.services.runs.progress import pages_per_s
@@ -35,7 +36,7 @@ class RunSituation(msgspec.Struct, frozen=True):
     workers: Sequence[WorkerRecord]
     concurrency: int
     blockers: Sequence[Cause] = ()
-    """Causes that stop all runs."""
+    """Causes that stop all runs, or this one."""
     owner: str = ""
     """The owner of its task."""
 
@@ -59,10 +60,23 @@ async def explain_stall(installation: Installation, run_id: int) -> StallView:
     """Return why a run does not progress, or that it does."""
     activity = await installation.diagnostics.activity(run_id, MAX_GATES)
     workers = await installation.workers.find()
-    blockers = await find_blockers(installation)
     run = activity.progress.run
+    blockers = await find_blockers(installation) or await _find_no_proxy(installation, run)
     owner = (await installation.tasks.get(run.task_id)).owner if run.task_id else ""
     return find_causes(RunSituation(activity, workers, run_knobs(run).concurrency, blockers, owner))
+
+
+async def _find_no_proxy(installation: Installation, run: Run) -> list[Cause]:
+    """Return the pools of a run, if all their proxies are banned."""
+    pools = run_plan(run).fetch.proxy_pools if run.state in UNFINISHED and VAULT in run.needs else []
+    found = [one for pool in pools for one in await installation.vault.proxies.find(pool=pool)]
+    if not found or any(one.banned_until <= installation.clock.now() for one in found):
+        return []
+    ends_at = format_time(min(one.banned_until for one in found))
+    named = " and ".join(pools)
+    what = f"all {len(found)} proxies of {named} are banned: proxy {found[0].id} failed with {found[0].error}"
+    advice = "wait until a ban ends, or check them: `smartspider proxy list`, `smartspider proxy check ID`"
+    return [Cause("no_proxy", what[:MAX_REASON_LENGTH], advice, ends_at)]
 
 
 def find_causes(situation: RunSituation) -> StallView:

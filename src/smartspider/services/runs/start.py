@@ -12,6 +12,7 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning, settings_of
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
+from smartspider.services.identities.proxies import check_pools
 from smartspider.services.plans import compile_plan
 from smartspider.services.quotas import check_quota
 from smartspider.taskfile.compile import compile_task
@@ -45,6 +46,7 @@ async def start_run(
     plan = await installation.offload.run(runnable_plan, version, installation.policy, holder=principal.name)
     if plan.downloads:
         installation.require_files_path()
+    await check_pools(installation, plan)
     await check_quota(installation, principal, "runs", task.owner)
     run = await installation.store.create_run(
         plan,

@@ -55,7 +55,9 @@ class Fetch(Section):
     user_agents: list[UserAgent] = Field(
         default=[], description="Sent instead of the default; recorded in the audit log."
     )
-    proxy_pool: Text | None = Field(default=None, description="Pool of proxies.")
+    proxy_pool: Text | None = Field(
+        default=None, description="Send requests through proxies of this pool (`proxy add --pool`)."
+    )
     wait_for: Text | None = Field(default=None, description="Selector that the browser waits for.")
     actions: list[_Options] = Field(default=[], description="Browser: actions on the page, in order.")
 
@@ -77,6 +79,8 @@ class PageFetch(Section):
     user_agents: list[UserAgent] = Field(
         default=[], description="Sent instead of the task's; recorded in the audit log."
     )
-    proxy_pool: Text | None = Field(default=None, description="Pool of proxies.")
+    proxy_pool: Text | None = Field(
+        default=None, description="Send requests through proxies of this pool (`proxy add --pool`)."
+    )
     wait_for: Text | None = Field(default=None, description="Selector that the browser waits for.")
     actions: list[_Options] = Field(default=[], description="Browser: actions on the page, in order.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from smartspider.core.cookies.jar import CookieJar
-from smartspider.core.errors import FetchFailed, RequestInvalid, TooManyRedirects
+from smartspider.core.errors import FetchFailed, NotBuilt, RequestInvalid, TooManyRedirects
 from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
@@ -25,7 +25,7 @@ from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession, Permit, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
-from smartspider.wiring.worker import choose_proxy
+from smartspider.wiring.worker import proxy_of_settings
 
 
 class FetchContext(msgspec.Struct, frozen=True):
@@ -85,11 +85,15 @@ def check_url(url: str) -> str:
 async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPlan()) -> Page:
     """Fetch a URL and follow redirects."""
     normal = check_url(url)
+    if plan.proxy_pools:
+        raise NotBuilt(
+            "a single page is not fetched through a pool", hint="set SMARTSPIDER_PROXY, or crawl it"
+        )
     trust = context.trust or OriginTrust([normal], named=plan.send_secrets_to)
     headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
     request = make_request(normal)
     cookies = CookieJar(context.clock.now) if plan.cookies else None
-    session = FetchSession(cookies, choose_proxy(context.settings))
+    session = FetchSession(cookies, proxy_of_settings(context.settings))
     async with open_transport(plan, TransportContext(context.clock, context.policy)) as opened:
         transport = opened if context.report is None else ReportedTransport(opened, context.report)
         robots = None

@@ -17,6 +17,7 @@ from smartspider.core.requests.secrets import references_in
 from smartspider.installation.settings import PREFIX, VARIABLE, Settings
 from smartspider.interfaces.secret_source import SecretUse
 from smartspider.services.fair_limit import FairLimit, SlotLimits
+from smartspider.services.identities.proxies import open_one
 from smartspider.services.preview.preview import Preview
 
 if TYPE_CHECKING:
@@ -71,9 +72,14 @@ class Previews:
         names = set(references_in(what["task"]))
         use = SecretUse(holder, f"preview of {holder}")
         secrets = await self._installation.secrets.find(names, use) if names else {}
+        what["task"], pools = _without_pools(what["task"])
+        settings = self._installation.settings
+        if pools:
+            url = await open_one(self._installation, pools, opened_by=use.opened_by)
+            settings = msgspec.structs.replace(settings, proxy=url)
         request = PreviewRequest(
             folder=str(self._installation.path),
-            environment=_environment(self._installation.settings, secrets),
+            environment=_environment(settings, secrets),
             time_limit_s=self._limits.time_limit_s,
             **what,
         )
@@ -125,6 +131,26 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes, max_
         if len(output) > max_bytes:
             raise errors.TooLarge("the pages hold too much to preview", hint="preview fewer pages")
     return bytes(output)
+
+
+def _without_pools(task: Any) -> tuple[Any, list[str]]:
+    """Return a task without its proxy pools, and their names: the preview process has no key to open them."""
+    if not isinstance(task, dict):
+        return task, []
+    pools: list[str] = []
+
+    def taken(section: Any) -> Any:
+        own = section.get("fetch") if isinstance(section, dict) else None
+        if not isinstance(own, dict) or not isinstance(own.get("proxy_pool"), str):
+            return section
+        pools.append(own["proxy_pool"])
+        return {**section, "fetch": {key: value for key, value in own.items() if key != "proxy_pool"}}
+
+    task = taken(task)
+    pages = task.get("pages")
+    if isinstance(pages, dict):
+        task = {**task, "pages": {name: taken(page) for name, page in pages.items()}}
+    return task, pools
 
 
 def _environment(settings: Settings, secrets: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from smartspider.store.nodes.leadership import SqlLeadership
 from smartspider.store.nodes.workers import ScalingStore
 from smartspider.store.notifications import NotificationStore
 from smartspider.store.positions import StoredPosition
+from smartspider.store.proxies import ProxyStore
 from smartspider.store.quotas import QuotaStore
 from smartspider.store.results.store import ResultStore
 from smartspider.store.schedules import ScheduleStore
@@ -39,6 +40,7 @@ class SqlBackend(Backend):
         self.position = partial(StoredPosition, database)
         self.quotas = QuotaStore(database)
         self.vault = VaultStore(database)
+        self.proxies = ProxyStore(database)
         self.results = ResultStore(database)
         self.scaling = ScalingStore(database)
         self.schedules = ScheduleStore(database)

@@ -25,6 +25,7 @@ pytest.register_assert_rewrite(
 
 from smartspider_testing.contracts.access.audit import AuditLogContract
 from smartspider_testing.contracts.access.idempotency import IdempotencyStoreContract
+from smartspider_testing.contracts.access.proxies import ProxyStoreContract
 from smartspider_testing.contracts.access.users import UserStoreContract
 from smartspider_testing.contracts.access.vault import VaultStoreContract
 from smartspider_testing.contracts.backend import Backend
@@ -61,6 +62,7 @@ __all__ = [
     "NotificationOutboxContract",
     "NotificationStoreContract",
     "PositionContract",
+    "ProxyStoreContract",
     "ResultStoreContract",
     "ScalingContract",
     "ScheduleStoreContract",

@@ -23,6 +23,7 @@ from smartspider.store.logs.store import LogStore
 from smartspider.store.metrics import MetricStore
 from smartspider.store.nodes.workers import ScalingStore
 from smartspider.store.notifications import NotificationStore
+from smartspider.store.proxies import ProxyStore
 from smartspider.store.quotas import QuotaStore
 from smartspider.store.results.store import ResultStore
 from smartspider.store.runs.store import RunStore
@@ -57,6 +58,7 @@ class Backend(ABC):
     quotas: QuotaStore
     answers: IdempotencyStore
     vault: VaultStore
+    proxies: ProxyStore
     schedules: ScheduleStore
     scaling: ScalingStore
     demand: Demand

@@ -18,6 +18,7 @@ PACKAGES = {
     "postgres": ("postgresql",),
     "faketime": ("faketime",),
     "chromium": ("chromium-headless-shell",),
+    "proxies": ("tinyproxy", "microsocks"),
 }
 """Packages of Debian and Ubuntu, by purpose. Ubuntu has no Chromium as a package: any other one will do."""
 
@@ -82,6 +83,16 @@ def chromium() -> str:
     raise NotInstalled(_advice("chromium-headless-shell", "chromium"))
 
 
+def tinyproxy() -> str:
+    """Return the path of tinyproxy, an HTTP proxy."""
+    return _on_path("tinyproxy", "proxies")
+
+
+def microsocks() -> str:
+    """Return the path of microsocks, a SOCKS 5 proxy."""
+    return _on_path("microsocks", "proxies")
+
+
 def setpriv() -> str:
     """Return the path of setpriv, which ends a server with its parent and runs it as another user."""
     path = shutil.which("setpriv")
@@ -123,4 +134,5 @@ _FINDS: dict[str, tuple[Callable[[], object], ...]] = {
     "postgres": (postgres_folder,),
     "faketime": (libfaketime,),
     "chromium": (chromium,),
+    "proxies": (tinyproxy, microsocks),
 }

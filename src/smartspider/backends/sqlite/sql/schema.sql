@@ -540,6 +540,25 @@ CREATE TABLE sealed (                                   -- encrypted values, by 
 ) WITHOUT ROWID;
 CREATE INDEX sealed_key ON sealed (key_id, kind, id);
 
+CREATE TABLE proxy (                                    -- proxies by pool; their URLs are in `sealed`
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    pool         TEXT NOT NULL,
+    kind         TEXT NOT NULL,                         -- http, https, socks5, socks5h
+    address      TEXT NOT NULL,                         -- host and port, without user and password
+    weight       REAL NOT NULL,
+    owner        TEXT NOT NULL,
+    requests     INTEGER NOT NULL DEFAULT 0,
+    failures     INTEGER NOT NULL DEFAULT 0,
+    success      REAL NOT NULL DEFAULT 1,               -- moving averages
+    latency_s    REAL,
+    banned_until REAL NOT NULL DEFAULT 0,
+    ban_s        REAL NOT NULL DEFAULT 0,               -- length of the last ban, which the next one doubles
+    error        TEXT NOT NULL DEFAULT '',
+    created_at   REAL NOT NULL,
+    updated_at   REAL NOT NULL
+);
+CREATE INDEX proxy_pool ON proxy (pool, id);
+
 CREATE TABLE notification_target (                      -- targets of notifications
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     kind       TEXT NOT NULL,                           -- webhook, email

@@ -22,8 +22,10 @@ T = TypeVar("T")
 NAME = click.argument("name", metavar="NAME")
 
 
-def _run(target: Target, work: Callable[[AllOperations], Awaitable[T]], *, creates: bool = False) -> T:
-    """Run a function where the secrets are: by default in the data folder of the server, which is created."""
+def run_in_vault(
+    target: Target, work: Callable[[AllOperations], Awaitable[T]], *, creates: bool = False
+) -> T:
+    """Run a function where secrets and proxies are: in the data folder of the server, unless one is named."""
     if target.remote() is not None or target.is_cluster() or not (creates or target.data is None):
         return target.run(work)
     from smartspider.wiring.opening import vault_folder
@@ -79,7 +81,7 @@ def secret() -> None:
 def set_secret(name: str, file: BinaryIO | None, shared: bool | None, target: Target) -> SecretView:
     """Set a named secret: from a file, from standard input, or asked for. A last line break is dropped."""
     value = _read_value(name, file)
-    return _run(
+    return run_in_vault(
         target, lambda operations: operations.set_secret(name, value=value, shared=shared), creates=True
     )
 
@@ -99,7 +101,7 @@ def _read_value(name: str, file: BinaryIO | None) -> str:
 @printed(_print_secrets)
 def list_secrets(target: Target) -> list[SecretView]:
     """List named secrets. Values are never shown."""
-    return _run(target, lambda operations: collect(operations.list_secrets))
+    return run_in_vault(target, lambda operations: collect(operations.list_secrets))
 
 
 @secret.command()
@@ -108,7 +110,7 @@ def list_secrets(target: Target) -> list[SecretView]:
 @printed(message="deleted")
 def delete(name: str, target: Target) -> dict[str, Any]:
     """Delete a named secret."""
-    _run(target, lambda operations: operations.delete_secret(name))
+    run_in_vault(target, lambda operations: operations.delete_secret(name))
     return {"name": name, "deleted": True}
 
 
@@ -122,7 +124,7 @@ def vault() -> None:
 @printed(_print_status)
 def status(target: Target) -> VaultView:
     """Show how many values there are, and whether the master key opens them."""
-    return _run(target, lambda operations: operations.get_vault())
+    return run_in_vault(target, lambda operations: operations.get_vault())
 
 
 @vault.command()
@@ -130,7 +132,7 @@ def status(target: Target) -> VaultView:
 @printed(_print_verified, exit_code=lambda found: code_of_findings(is_ok=found.ok))
 def verify(target: Target) -> VerifiedView:
     """Open every value. The exit code is 6 if one does not open."""
-    return _run(target, lambda operations: operations.verify_vault())
+    return run_in_vault(target, lambda operations: operations.verify_vault())
 
 
 @vault.command()
@@ -140,4 +142,4 @@ def rotate(target: Target) -> RotatedView:
     """Replace the master key while runs go on: a data folder gets a new one, and a server uses
     SMARTSPIDER_MASTER_KEY in place of SMARTSPIDER_MASTER_KEY_OLD. Run it again if it was interrupted.
     """
-    return _run(target, lambda operations: operations.rotate_vault())
+    return run_in_vault(target, lambda operations: operations.rotate_vault())

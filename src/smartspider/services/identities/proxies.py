@@ -1,0 +1,109 @@
+"""Pools of proxies."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from smartspider.core.access import Principal, require
+from smartspider.core.errors import Problem, RequestInvalid, SettingInvalid
+from smartspider.core.proxies import ProxyRecord, parse_proxy_url
+from smartspider.core.runs.plan import Plan
+from smartspider.installation.installation import Installation
+from smartspider.installation.vault import Vault
+from smartspider.services.inputs import parse_cursor, to_page
+from smartspider.views.identities.proxies import ProxyView, proxy_view
+from smartspider.views.listed import Listed
+
+DEFAULT_POOL = "default"
+MAX_POOL = 100
+_POOL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+async def list_proxies(
+    installation: Installation, *, pool: str | None, cursor: str | None, limit: int
+) -> Listed[ProxyView]:
+    """Return proxies in the order of their ids."""
+    after = parse_cursor(cursor) or 0
+    found = await installation.vault.proxies.find(pool=pool, after=after, limit=limit + 1)
+    now = installation.clock.now()
+    return to_page(found, limit, lambda one: one.id, lambda one: proxy_view(one, now))
+
+
+async def add_proxy(
+    installation: Installation, principal: Principal, url: str, *, pool: str, weight: float
+) -> ProxyView:
+    """Add a proxy to a pool, which belongs to the owner of its first proxy."""
+    require(principal, "proxies", "write")
+    if len(pool) > MAX_POOL or not _POOL.fullmatch(pool):
+        raise _invalid("pool", "is not a name", f"letters, digits, _, . and -, at most {MAX_POOL} characters")
+    if not 0 < weight <= 1000 or not math.isfinite(weight):
+        raise _invalid("weight", "is not between 0 and 1000", "1 is the weight of a proxy without one")
+    record = await installation.vault.add_proxy(
+        pool,
+        parse_proxy_url(url),
+        weight,
+        actor=principal.name,
+        check_owner=lambda owner: require(principal, "proxies", "write", owner=owner),
+    )
+    return proxy_view(record, installation.clock.now())
+
+
+async def remove_proxy(installation: Installation, principal: Principal, id_: int) -> None:
+    """Delete a proxy. Runs stop using it within a second."""
+    await own_proxy(installation, principal, id_)
+    await installation.vault.proxies.delete(id_, actor=principal.name)
+
+
+async def ban_proxy(installation: Installation, principal: Principal, id_: int, for_s: float) -> ProxyView:
+    """Ban a proxy for a time; 0 ends its ban."""
+    await own_proxy(installation, principal, id_)
+    record = await installation.vault.proxies.ban(id_, for_s, actor=principal.name)
+    return proxy_view(record, installation.clock.now())
+
+
+async def own_proxy(installation: Installation, principal: Principal, id_: int) -> ProxyRecord:
+    """Return a proxy that the principal may change."""
+    record = await installation.vault.proxies.get(id_)
+    require(principal, "proxies", "write", owner=record.owner)
+    return record
+
+
+async def vault_with_pool(vaults: Sequence[Vault], pool: str) -> Vault:
+    """Return the first vault that has proxies of a pool; raise `SettingInvalid` if none has."""
+    for vault in vaults:
+        if await vault.proxies.find(pool=pool, limit=1):
+            return vault
+    raise SettingInvalid(
+        f"the task names the proxy pool {pool}, which has no proxy",
+        hint=f"add one by `smartspider proxy add URL --pool {pool}`; `smartspider proxy list` shows all",
+    )
+
+
+async def check_pools(installation: Installation, plan: Plan, *, is_local: bool = False) -> None:
+    """Raise `SettingInvalid` if a pool of a plan has no proxy."""
+    if not plan.fetch.proxy_pools:
+        return
+    with ExitStack() as opening:
+        vaults = [installation.vault]
+        if is_local and installation.open_user_vault is not None:
+            other = opening.enter_context(installation.open_user_vault())
+            vaults += [] if other is None else [other]
+        for pool in plan.fetch.proxy_pools:
+            await vault_with_pool(vaults, pool)
+
+
+async def open_one(installation: Installation, pools: Sequence[str], *, opened_by: str) -> str:
+    """Return the URL of a proxy of the first of some pools, for a preview: one that is not banned, if there
+    is one.
+    """
+    await vault_with_pool([installation.vault], pools[0])
+    found = await installation.vault.proxies.find(pool=pools[0])
+    best = min(found, key=lambda one: (one.banned_until, -one.success))
+    return (await installation.vault.open_proxies([best.id], opened_by=opened_by))[best.id]
+
+
+def _invalid(path: str, what: str, hint: str) -> RequestInvalid:
+    return RequestInvalid(f"the proxy's {path} {what}", (Problem(path, what, hint),), hint=hint)
