@@ -19,6 +19,7 @@ from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
 from smartspider.operations.files import FileCursor
 from smartspider.operations.hosts import Host, Scope
+from smartspider.operations.identities.proxies import CHECKED_URL
 from smartspider.operations.identities.vault import Name
 from smartspider.operations.logs import Around, Context, OfRun, OfTask
 from smartspider.operations.nodes import Node, WorkerId
@@ -273,16 +274,11 @@ class _ProxyCalls:
         self, *, pool: str | None = None, limit: Limit = 100, cursor: Cursor = None
     ) -> Listed[ProxyView]: ...
     def add_proxy(
-        self,
-        *,
-        url: str,
-        pool: str = "default",
-        weight: float = 1.0,
-        idempotency_key: IdempotencyKey = None,
+        self, *, url: str, pool: str = "default", weight: float = 1.0, idempotency_key: IdempotencyKey = None
     ) -> ProxyView: ...
     def remove_proxy(self, proxy_id: Id) -> None: ...
     def ban_proxy(self, proxy_id: Id, *, seconds: float = 3600.0) -> ProxyView: ...
-    def check_proxy(self, proxy_id: Id, *, url: str = "http://example.com/") -> ProxyCheckView: ...
+    def check_proxy(self, proxy_id: Id, *, url: str = CHECKED_URL) -> ProxyCheckView: ...
 
 class _NotificationCalls:
     def list_notifications(

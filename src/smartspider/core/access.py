@@ -47,7 +47,7 @@ _READABLE: tuple[Area, ...] = (
     "metrics",
 )
 _WRITABLE: tuple[Area, ...] = (
-    *("tasks", "runs", "results", "schedules", "notifications", "secrets", "proxies", "hosts", "tokens"),
+    *("tasks", "runs", "results", "schedules", "notifications", "secrets", "hosts", "tokens"),
 )
 _READ_GRANTS = frozenset(f"{area}:read" for area in (*_READABLE, "tokens"))
 

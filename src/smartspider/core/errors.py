@@ -26,7 +26,11 @@ SmartSpiderError
 ├── WorkerVanished         a worker process exited without an orderly end
 ├── SettingInvalid         a SMARTSPIDER_* setting is invalid
 └── FetchFailed            a request failed; `judge` turns it into a verdict
-    ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut, ProxyFailed
+    ├── NameNotResolved, ConnectFailed, TlsFailed, ConnectionDropped, TimedOut
+    ├── ProxyFailed        the proxy refused or failed; the host was not reached
+    │   ├── ProxyRefused, PoolFailed
+    │   └── ProxyRetry     another proxy of the pool is tried
+    │       └── NoProxy    all proxies of the pool are banned
     ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable, SecretsWithheld
     ├── EmptyAnswer        the answer has no content, though the task reads it
@@ -293,20 +297,26 @@ class ProxyFailed(FetchFailed):
 class ProxyRefused(ProxyFailed):
     """The proxy could not or would not reach the host: one of the two failed."""
 
+    code = "proxy_refused"
+
 
 class ProxyRetry(ProxyFailed):
     """A proxy of a pool failed. The request is tried again after `wait_s`, through another one."""
 
+    code = "proxy_retry"
     wait_s = 0.0
 
 
 class PoolFailed(ProxyFailed):
     """Each proxy of a pool failed for the URL."""
 
+    code = "pool_failed"
+
 
 class NoProxy(ProxyRetry):
     """All proxies of the pool are banned."""
 
+    code = "no_proxy"
     wait_s = 1.0
 
 

@@ -70,12 +70,10 @@ class Vault:
             name, await self._sealing(value), actor=actor, is_shared=is_shared, check_owner=check_owner
         )
 
-    async def add_proxy(
-        self, pool: str, proxy: ProxyUrl, weight: float, *, actor: str, check_owner: Callable[[str], None]
-    ) -> ProxyRecord:
+    async def add_proxy(self, pool: str, proxy: ProxyUrl, weight: float, *, actor: str) -> ProxyRecord:
         """Add a proxy to a pool; see `ProxyStore.add`."""
         seal_url = await self._sealing(proxy.url)
-        return await self.proxies.add(pool, proxy, weight, seal_url, actor=actor, check_owner=check_owner)
+        return await self.proxies.add(pool, proxy, weight, seal_url, actor=actor)
 
     async def open_proxies(self, ids: Collection[int], *, opened_by: str) -> dict[int, str]:
         """Return the URLs of the proxies that there are, by id; see `ProxyStore.open`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +11,7 @@ from smartspider.core.errors import NotAllowed, NotFound
 from smartspider.core.proxies import ProxyRecord, ProxyUrl
 from smartspider.core.vault import SealedKind, SealedValue
 from smartspider.store import audit, statements
-from smartspider.store.database import Connection, Database, one, row, rows
+from smartspider.store.database import Connection, Database, one, rows
 from smartspider.store.vault import Seal, SealContext, delete_sealed, find_sealed, put_sealed
 
 SQL = statements.load("proxies.sql", __package__)
@@ -57,22 +57,10 @@ class ProxyStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def add(
-        self,
-        pool: str,
-        proxy: ProxyUrl,
-        weight: float,
-        seal: Seal,
-        *,
-        actor: str,
-        check_owner: Callable[[str], None] = lambda _: None,
-    ) -> ProxyRecord:
-        """Add a proxy to a pool; `check_owner` is called with the owner of the pool's first proxy."""
+    async def add(self, pool: str, proxy: ProxyUrl, weight: float, seal: Seal, *, actor: str) -> ProxyRecord:
+        """Add a proxy to a pool."""
 
         def work(connection: Connection) -> ProxyRecord:
-            owner = row(connection, SQL.owner, (pool,))
-            if owner is not None:
-                check_owner(owner[0])
             if one(connection, SQL.count, (pool,)) >= MAX_IN_POOL:
                 hint = "remove one that is not needed, or use another pool"
                 raise NotAllowed(f"the pool {pool} has {MAX_IN_POOL} proxies, the maximum", hint=hint)

@@ -21,9 +21,6 @@ SELECT coalesce(sum(CASE WHEN banned_until > ?1 THEN 0 ELSE 1 END), 0),
 -- count: number of proxies in a pool
 SELECT count(*) FROM proxy WHERE pool = ?
 
--- owner: the owner of the first proxy of a pool
-SELECT owner FROM proxy WHERE pool = ? ORDER BY id LIMIT 1
-
 -- add: add a proxy
 INSERT INTO proxy (pool, kind, address, weight, owner, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
 RETURNING id

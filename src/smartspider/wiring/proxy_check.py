@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.access import Principal
+from smartspider.core.access import Principal, require
 from smartspider.core.errors import FetchFailed, NotFound, ProxyFailed
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.engine.permits import GatePermit
 from smartspider.installation.installation import Installation
-from smartspider.services.identities.proxies import own_proxy
 from smartspider.store.proxies import ProxyReport
 from smartspider.views.identities.proxies import ProxyCheckView, proxy_view
 from smartspider.wiring.preview.fetch_page import FetchContext, check_url, fetch_with
@@ -21,7 +20,7 @@ MAX_BYTES = 100_000
 
 async def check_proxy(installation: Installation, principal: Principal, id_: int, url: str) -> ProxyCheckView:
     """Fetch a page through a proxy, and record how that went."""
-    await own_proxy(installation, principal, id_)
+    require(principal, "proxies", "write")
     url = check_url(url)
     opened = await installation.vault.open_proxies([id_], opened_by=f"check by {principal.name}")
     if id_ not in opened:

@@ -48,9 +48,7 @@ class Pool:
     async def add(self, *, weight: float = 1.0) -> int:
         """Add a proxy."""
         url = parse_proxy_url(f"http://ann:{CANARY}@proxy.example:3128")
-        made = await self.folder.vault.add_proxy(
-            "dc", url, weight, actor="ann", check_owner=lambda _owner: None
-        )
+        made = await self.folder.vault.add_proxy("dc", url, weight, actor="ann")
         return made.id
 
     async def record(self, id_: int) -> ProxyRecord:

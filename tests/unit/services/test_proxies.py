@@ -16,6 +16,7 @@ from smartspider.services.runs.stall import explain_stall
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.opening import open_folder
+from smartspider.wiring.proxy_check import check_proxy
 
 CANARY = "canary-71c3"
 
@@ -25,7 +26,7 @@ def holding(folder: Path, text: str) -> list[Path]:
     return [one for one in folder.rglob("*") if one.is_file() and text.encode() in one.read_bytes()]
 
 
-ANN, BOB, ADMIN = Principal("ann", "operator"), Principal("bob", "operator"), Principal("root", "admin")
+ANN, BOB = Principal("ann", "admin"), Principal("bob", "operator")
 
 
 @pytest.mark.parametrize(
@@ -80,22 +81,21 @@ async def test_a_bad_pool_or_weight_is_refused(tmp_path: Path, pool: str, weight
         assert refused.value.problems[0].path == path
 
 
-async def test_a_pool_belongs_to_the_owner_of_its_first_proxy(tmp_path: Path) -> None:
+async def test_only_admins_change_pools(tmp_path: Path) -> None:
     with open_folder(tmp_path) as folder:
-        made = await proxies.add_proxy(folder, ANN, "http://h:1", pool="dc", weight=1.0)
-        id_ = int(made.id)
-        with pytest.raises(Forbidden):
-            await proxies.add_proxy(folder, BOB, "http://h:2", pool="dc", weight=1.0)
-        with pytest.raises(Forbidden):
-            await proxies.ban_proxy(folder, BOB, id_, 60)
-        with pytest.raises(Forbidden):
-            await proxies.remove_proxy(folder, BOB, id_)
-        await proxies.add_proxy(folder, BOB, "http://h:2", pool="other", weight=1.0)
-        assert (await proxies.ban_proxy(folder, ADMIN, id_, 60)).banned
+        id_ = int((await proxies.add_proxy(folder, ANN, "http://h:1", pool="dc", weight=1.0)).id)
+        for refused in (
+            proxies.add_proxy(folder, BOB, "http://h:2", pool="other", weight=1.0),
+            proxies.ban_proxy(folder, BOB, id_, 60),
+            proxies.remove_proxy(folder, BOB, id_),
+            check_proxy(folder, BOB, id_, "http://example.com/"),
+        ):
+            with pytest.raises(Forbidden):
+                await refused
+        assert (await proxies.ban_proxy(folder, ANN, id_, 60)).banned
         assert not (await proxies.ban_proxy(folder, ANN, id_, 0)).banned
         await proxies.remove_proxy(folder, ANN, id_)
-        listed = await proxies.list_proxies(folder, pool=None, cursor=None, limit=10)
-        assert [one.pool for one in listed.items] == ["other"]
+        assert (await proxies.list_proxies(folder, pool=None, cursor=None, limit=10)).items == []
 
 
 async def test_a_password_stands_in_no_answer_and_no_file(tmp_path: Path) -> None:

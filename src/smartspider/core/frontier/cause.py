@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from smartspider.core.errors import FetchFailed
+from smartspider.core.errors import FetchFailed, ProxyFailed
 from smartspider.core.requests.refusal import RefusalCode
 
 LostCause = Literal["signed_out", "known_page", "no_items"]
@@ -73,7 +73,7 @@ _BY_STATUS: dict[int, CauseCode] = {
 
 def cause_of_error(error: FetchFailed) -> CauseCode:
     """Return the cause of a failed fetch; `fetch_failed` for an error of a plug-in."""
-    return _BY_CODE.get(error.code, "fetch_failed")
+    return "proxy" if isinstance(error, ProxyFailed) else _BY_CODE.get(error.code, "fetch_failed")
 
 
 def cause_of_status(status: int) -> CauseCode:

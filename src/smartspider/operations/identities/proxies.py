@@ -66,7 +66,7 @@ class ProxyOperations(Operations):
     ) -> ProxyView:
         """Add a proxy to a pool, which tasks name as `fetch.proxy_pool`. Its URL is stored encrypted.
 
-        A pool belongs to the owner of its first proxy; the tasks of all users may use it.
+        It may be on a private address, so only admins change pools; the tasks of all users may use them.
         """
         from smartspider.services.identities import proxies
 

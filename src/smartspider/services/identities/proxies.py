@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from smartspider.core.access import Principal, require
 from smartspider.core.errors import Problem, RequestInvalid, SettingInvalid
-from smartspider.core.proxies import ProxyRecord, parse_proxy_url
+from smartspider.core.proxies import parse_proxy_url
 from smartspider.core.runs.plan import Plan
 from smartspider.installation.installation import Installation
 from smartspider.installation.vault import Vault
@@ -35,40 +35,27 @@ async def list_proxies(
 async def add_proxy(
     installation: Installation, principal: Principal, url: str, *, pool: str, weight: float
 ) -> ProxyView:
-    """Add a proxy to a pool, which belongs to the owner of its first proxy."""
+    """Add a proxy to a pool."""
     require(principal, "proxies", "write")
     if len(pool) > MAX_POOL or not _POOL.fullmatch(pool):
         raise _invalid("pool", "is not a name", f"letters, digits, _, . and -, at most {MAX_POOL} characters")
     if not 0 < weight <= 1000 or not math.isfinite(weight):
         raise _invalid("weight", "is not between 0 and 1000", "1 is the weight of a proxy without one")
-    record = await installation.vault.add_proxy(
-        pool,
-        parse_proxy_url(url),
-        weight,
-        actor=principal.name,
-        check_owner=lambda owner: require(principal, "proxies", "write", owner=owner),
-    )
+    record = await installation.vault.add_proxy(pool, parse_proxy_url(url), weight, actor=principal.name)
     return proxy_view(record, installation.clock.now())
 
 
 async def remove_proxy(installation: Installation, principal: Principal, id_: int) -> None:
     """Delete a proxy. Runs stop using it within a second."""
-    await own_proxy(installation, principal, id_)
+    require(principal, "proxies", "write")
     await installation.vault.proxies.delete(id_, actor=principal.name)
 
 
 async def ban_proxy(installation: Installation, principal: Principal, id_: int, for_s: float) -> ProxyView:
     """Ban a proxy for a time; 0 ends its ban."""
-    await own_proxy(installation, principal, id_)
+    require(principal, "proxies", "write")
     record = await installation.vault.proxies.ban(id_, for_s, actor=principal.name)
     return proxy_view(record, installation.clock.now())
-
-
-async def own_proxy(installation: Installation, principal: Principal, id_: int) -> ProxyRecord:
-    """Return a proxy that the principal may change."""
-    record = await installation.vault.proxies.get(id_)
-    require(principal, "proxies", "write", owner=record.owner)
-    return record
 
 
 async def vault_with_pool(vaults: Sequence[Vault], pool: str) -> Vault:
