@@ -165,7 +165,7 @@ def test_the_check_of_a_webhook_that_is_shown_works(is_changed: bool) -> None:
 def test_the_numbers_shown_are_the_numbers() -> None:
     text, streams = " ".join(SERVER.split()), hub.HubLimits().slots
     for sentence in (
-        f"each with up to {SLOTS} requests in flight",
+        f"each with {SLOTS} slots for requests in flight",
         f"at most {TERM_S:g} s later",
         f"valid for {session_tokens.LIFETIME_S // 60} minutes",
         f"valid for {sign_in.REFRESH_LIFETIME_S / 86_400:g} days",
