@@ -14,6 +14,12 @@ document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`csp: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`));
 """
 
+ENDED = """
+() => Promise.allSettled(
+  document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))
+"""
+"""Waits for transitions; other animations may have no end."""
+
 
 class Visitor:
     """A browser profile. `broken` lists violated policies, failed scripts and requests to elsewhere."""
@@ -56,8 +62,8 @@ def sign_in(page: Page, token: str) -> None:
 
 
 def grave_findings(page: Page) -> list[dict[str, Any]]:
-    """What axe finds serious or critical, once nothing changes its colour any more."""
-    page.evaluate("Promise.allSettled(document.getAnimations().map((animation) => animation.finished))")
+    """What axe finds serious or critical, once no colour changes any more."""
+    page.evaluate(ENDED)
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         {"rule": one["id"], "nodes": [node["html"][:200] for node in one["nodes"]]}
