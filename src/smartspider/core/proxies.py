@@ -40,7 +40,8 @@ class ProxyRecord(msgspec.Struct, frozen=True, kw_only=True):
     error: str
     """Why it failed last; empty after a request that worked."""
     created_at: float
-    updated_at: float
+    used_at: float | None
+    """When a worker last reported a request; None: never used."""
 
     @property
     def url(self) -> str:

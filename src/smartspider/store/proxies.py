@@ -144,7 +144,7 @@ class ProxyStore:
             _get(connection, id_)
             now = self._db.now()
             error = f"banned by {actor}" if for_s else ""
-            connection.execute(SQL.set_ban, (id_, now + for_s if for_s else 0.0, error, now))
+            connection.execute(SQL.set_ban, (id_, now + for_s if for_s else 0.0, error))
             audit.write(connection, now, actor, "proxy.banned", f"proxy:{id_}", seconds=for_s)
             return _get(connection, id_)
 

@@ -1,16 +1,16 @@
 -- proxy: a proxy
 SELECT id, pool, kind, address, weight, owner, requests, failures, success, latency_s, banned_until, ban_s, error,
-  created_at, updated_at
+  created_at, used_at
 FROM proxy WHERE id = ?
 
 -- proxies: proxies in the order of their ids
 SELECT id, pool, kind, address, weight, owner, requests, failures, success, latency_s, banned_until, ban_s, error,
-  created_at, updated_at
+  created_at, used_at
 FROM proxy WHERE id > ? ORDER BY id LIMIT ?
 
 -- in_pool: proxies of a pool
 SELECT id, pool, kind, address, weight, owner, requests, failures, success, latency_s, banned_until, ban_s, error,
-  created_at, updated_at
+  created_at, used_at
 FROM proxy WHERE pool = ?1 AND id > ?2 ORDER BY id LIMIT ?3
 
 -- totals: proxies that are free and banned, and what came of their requests
@@ -22,7 +22,7 @@ SELECT coalesce(sum(CASE WHEN banned_until > ?1 THEN 0 ELSE 1 END), 0),
 SELECT count(*) FROM proxy WHERE pool = ?
 
 -- add: add a proxy
-INSERT INTO proxy (pool, kind, address, weight, owner, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+INSERT INTO proxy (pool, kind, address, weight, owner, created_at) VALUES (?, ?, ?, ?, ?, ?)
 RETURNING id
 
 -- delete: delete a proxy
@@ -32,14 +32,14 @@ DELETE FROM proxy WHERE id = ?
 UPDATE proxy SET requests = requests + ?2, failures = failures + ?3, success = success * ?4 + ?5,
   latency_s = CASE WHEN ?6 < 0 THEN latency_s WHEN latency_s IS NULL THEN ?6 ELSE latency_s * ?4 + ?6 * (1 - ?4) END,
   ban_s = CASE WHEN ?6 < 0 OR banned_until > ?7 THEN ban_s ELSE 0 END,
-  error = CASE WHEN ?6 < 0 OR banned_until > ?7 THEN error ELSE '' END, updated_at = ?7
+  error = CASE WHEN ?6 < 0 OR banned_until > ?7 THEN error ELSE '' END, used_at = ?7
 WHERE id = ?1
 
 -- ban_failed: ban a proxy that failed for twice as long as the last time; one that is banned stays as it is
-UPDATE proxy SET error = ?2, updated_at = ?3,
+UPDATE proxy SET error = ?2,
   ban_s = CASE WHEN ban_s = 0 THEN ?4 WHEN ban_s * 2 > ?5 THEN ?5 ELSE ban_s * 2 END,
   banned_until = ?3 + CASE WHEN ban_s = 0 THEN ?4 WHEN ban_s * 2 > ?5 THEN ?5 ELSE ban_s * 2 END
 WHERE id = ?1 AND banned_until <= ?3
 
 -- set_ban: ban a proxy until a time, or end its ban
-UPDATE proxy SET banned_until = ?2, ban_s = 0, error = ?3, updated_at = ?4 WHERE id = ?1
+UPDATE proxy SET banned_until = ?2, ban_s = 0, error = ?3 WHERE id = ?1

@@ -12,7 +12,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
 from smartspider.store.database import Row
 
-VERSION = 8
+VERSION = 9
 """Raise it with every change to `schema.sql`, and bring older tables to it in `_bring_to_version`."""
 OLDEST_SERVER = 13
 CONNECT_S = 5

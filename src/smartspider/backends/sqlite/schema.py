@@ -14,7 +14,7 @@ from smartspider.core.errors import StoreUnavailable
 from smartspider.store import statements
 
 APPLICATION_ID = 0x53535043
-VERSION = 7
+VERSION = 8
 """Raise it with every change to `schema.sql`, and bring older folders to it in `_bring_to_version`."""
 
 OTHERS = 0o077

@@ -38,6 +38,7 @@ def _print_proxies(found: list[ProxyView]) -> None:
         parts = [f"{one.id:>4}  {one.pool}  {one.url}  weight {one.weight:g}"]
         parts += [f"{one.requests} requests, {one.failures} failed"] if one.requests else ["never used"]
         parts += [] if one.latency_s is None else [f"{one.latency_s:.2f} s"]
+        parts += [f"used {format_time(one.used_at)}"] if one.used_at else []
         parts += [f"banned until {format_time(one.banned_until)}"] if one.banned_until else []
         print_line("  ".join([*parts, *([one.error] if one.error else [])]))
 

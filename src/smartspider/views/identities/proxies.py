@@ -29,6 +29,8 @@ class ProxyView(msgspec.Struct, frozen=True):
     error: str
     """Why it failed last."""
     created_at: str
+    used_at: str | None
+    """None: never used."""
 
 
 class ProxyCheckView(msgspec.Struct, frozen=True):
@@ -52,4 +54,5 @@ def proxy_view(record: ProxyRecord, now: float) -> ProxyView:
         format_time(record.banned_until) if is_banned else None,
         record.error,
         format_time(record.created_at),
+        format_time(record.used_at),
     )

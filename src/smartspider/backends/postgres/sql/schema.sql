@@ -591,7 +591,7 @@ CREATE TABLE proxy (                                    -- proxies by pool; thei
     ban_s        double precision NOT NULL DEFAULT 0,               -- length of the last ban, which the next one doubles
     error        text COLLATE "C" NOT NULL DEFAULT '',
     created_at   double precision NOT NULL,
-    updated_at   double precision NOT NULL
+    used_at      double precision                                   -- NULL: never
 );
 CREATE INDEX proxy_pool ON proxy (pool, id);
 

@@ -555,7 +555,7 @@ CREATE TABLE proxy (                                    -- proxies by pool; thei
     ban_s        REAL NOT NULL DEFAULT 0,               -- length of the last ban, which the next one doubles
     error        TEXT NOT NULL DEFAULT '',
     created_at   REAL NOT NULL,
-    updated_at   REAL NOT NULL
+    used_at      REAL                                   -- NULL: never
 );
 CREATE INDEX proxy_pool ON proxy (pool, id);
 

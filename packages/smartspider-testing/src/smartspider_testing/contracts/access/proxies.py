@@ -86,14 +86,19 @@ class ProxyStoreContract(BackendContract):
         assert (free.banned_until, free.error) == (0.0, "")
 
     async def test_reports_of_workers_add_up(self, backend: Backend) -> None:
-        """Proxy store 4: many requests weigh as much in one report as in several."""
+        """Proxy store 4: many requests weigh as much in one report as in several; a ban is no use."""
         one, other = await add(backend), await add(backend)
+        assert one.used_at is None
         await backend.proxies.report([ProxyReport(one.id, 10, 10, None), ProxyReport(other.id, 10, 0, 2.0)])
         for _ in range(10):
             await backend.proxies.report([ProxyReport(one.id, 1, 0, 0.5)])
+        used_at = (await backend.proxies.get(other.id)).used_at
+        assert used_at == pytest.approx(backend.clock.now(), abs=0.01)
+        await backend.clock.advance(5)
         await backend.proxies.ban(other.id, 60.0, actor="ann")
         assert await backend.proxies.totals() == (1, 1, 20, 10)
         first, second = await backend.proxies.find()
+        assert second.used_at == used_at
         assert (first.requests, first.failures) == (20, 10)
         assert first.latency_s == pytest.approx(0.5)
         assert first.success == pytest.approx(1 - 0.9**10 * (1 - 0.9**10))
