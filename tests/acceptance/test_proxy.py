@@ -156,12 +156,14 @@ def test_a_crawl_goes_round_the_dead_proxies_of_its_pool(workshop: Workshop) -> 
             workshop.run("proxy", "add", url, "--pool", "dc").expect(0)
         done = workshop.crawl("-o", "rows.jsonl").expect(0)
         sent = list(asked)
+        why = workshop.run("why", entry).expect(0)
         workshop.run("proxy", "check", "2", "--url", entry).expect(0)
         workshop.run("proxy", "check", "1", "--url", entry).expect(6)
     listed = workshop.run("proxy", "list", "--json").expect(0)
     assert workshop.rows() == [{"title": "far away"}]
     assert sent == ["http://shop.example/robots.txt", entry]
-    assert "secret" not in done.out + done.err + listed.out + listed.err
+    assert f"proxy        2 {proxy.replace('me:secret@', '')}\n" in why.out
+    assert "secret" not in done.out + done.err + listed.out + listed.err + why.out
 
 
 def test_a_pool_whose_proxies_all_fail_buries_the_url_and_names_them(workshop: Workshop) -> None:
@@ -174,4 +176,5 @@ def test_a_pool_whose_proxies_all_fail_buries_the_url_and_names_them(workshop: W
     why = workshop.run("why", entry)
     assert "proxy 1: " in why.out
     assert "proxy 2: " in why.out
+    assert " through proxy " in why.out
     assert "secret" not in done.out + done.err + why.out + why.err

@@ -95,6 +95,7 @@ class Processor:
                 waited_s=permit.waited_s,
                 duplicate_urls=found.duplicates if found else 0,
                 sends=permit.sends,
+                proxy_id=progress.proxy_id,
             ),
             found,
         )

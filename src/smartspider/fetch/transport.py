@@ -117,9 +117,11 @@ class AiohttpTransport:
     async def _fetch_routed(self, exchange: Exchange, plan: FetchPlan) -> Page:
         """Fetch through the proxy that the session chooses, and report how that went."""
         request, proxies = exchange.request, exchange.session.proxies
+        exchange.progress.proxy_id = None
         proxy = None if proxies is None else await proxies.choose(request)
         if proxies is None or proxy is None:
             return await self._fetch(exchange, plan)
+        exchange.progress.proxy_id = proxy.id or None
         try:
             page = await self._fetch(exchange, plan, proxy)
         except FetchFailed as error:

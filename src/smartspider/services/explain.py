@@ -28,6 +28,7 @@ from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import UNFINISHED, Run
 from smartspider.fetch.robots_file import RobotsFile
 from smartspider.installation.installation import Installation
+from smartspider.services.identities.proxies import PooledUrls, pooled_urls
 from smartspider.services.plans import run_plan
 from smartspider.services.runs.lookup import find_run
 from smartspider.store.diagnostics.requests import RequestDetails, SendRecord
@@ -44,11 +45,13 @@ from smartspider.views.explain import (
     RobotsView,
     ScopeView,
     SentView,
+    UsedProxyView,
 )
 from smartspider.views.left_out import LeftOutLinkView
 
 PARAMS_SHOWN = 50
 NO_ROBOTS = RobotsView(is_obeyed=True, is_allowed=None, line=None, status=None, fetched_at=None)
+NO_PROXIES: PooledUrls = {}
 
 
 class ExplainedUrl(msgspec.Struct, frozen=True):
@@ -77,7 +80,8 @@ async def explain_in_run(
     plan = await installation.offload.run(run_plan, run, holder=holder)
     robots = await _robots(installation, url, is_obeyed=plan.politeness.obey_robots, holder=holder)
     refuse = partial(installation.offload.run, url_refusal, holder=holder)
-    return await explain(installation.diagnostics, run, plan, url, robots, refuse=refuse, first=first)
+    explained = partial(explain, installation.diagnostics, run, plan, url, robots)
+    return await explained(refuse=refuse, first=first, proxies=await pooled_urls(installation, plan))
 
 
 async def _robots(installation: Installation, url: str, *, is_obeyed: bool, holder: str) -> RobotsView:
@@ -115,8 +119,11 @@ async def explain(
     *,
     refuse: Refuse = _refuse_here,
     first: RequestDetails | None = None,
+    proxies: PooledUrls = NO_PROXIES,
 ) -> ExplanationView:
-    """Explain a URL in a run. `robots` is what robots.txt says about it, `first` the request meant."""
+    """Explain a URL in a run. `robots` is what robots.txt says about it, `first` the request meant, `proxies`
+    the URLs of those that it may have gone through.
+    """
     target = _parse_url(url, plan)
     found = await diagnostics.requests(run.id, _fingerprints(target, plan), target.normal)
     if first is not None:
@@ -144,8 +151,8 @@ async def explain(
         scope=scope,
         robots=robots,
         gate=None if request is None else gate_view(request),
-        record=None if request is None else record_view(request),
-        others=[record_view(other) for other in found[1:]],
+        record=None if request is None else record_view(request, plan, proxies),
+        others=[record_view(other, plan, proxies) for other in found[1:]],
         left_out=left_out,
     )
 
@@ -254,9 +261,10 @@ EXAMPLE_BYTES = 20_000
 """Longer items are not shown as examples."""
 
 
-def record_view(request: RequestDetails) -> RecordView:
+def record_view(request: RequestDetails, plan: Plan, proxies: PooledUrls) -> RecordView:
     """Return the view of a request."""
     record = request.record
+    used_proxy = partial(_used_proxy, proxies, plan.fetch.of_page(record.page).proxy_pool)
     return RecordView(
         id=str(record.id),
         run_id=str(record.run_id),
@@ -280,19 +288,24 @@ def record_view(request: RequestDetails) -> RecordView:
         target=record.target and without_userinfo(record.target),
         found_at=format_time(record.found_at),
         closed_at=format_time(record.closed_at),
+        proxy=used_proxy(record.proxy_id),
         place=record.place,
         due_at=format_time(request.due_at),
         lease=_lease(request),
         failures=[
             AttemptView(
                 *(format_time(failure.at), failure.status, without_userinfo(failure.reason), failure.cause),
-                *(failure.elapsed_s, failure.delay_s),
+                *(failure.elapsed_s, failure.delay_s, used_proxy(failure.proxy_id)),
             )
             for failure in record.failures
         ],
         examples=[msgspec.Raw(item.data) for item in request.items if len(item.data) <= EXAMPLE_BYTES],
         rejects=[without_userinfo(reason) for reason in request.rejects],
     )
+
+
+def _used_proxy(proxies: PooledUrls, pool: str, id_: int | None) -> UsedProxyView | None:
+    return None if id_ is None else UsedProxyView(str(id_), proxies.get((pool, id_)))
 
 
 def _lease(request: RequestDetails) -> LeaseView | None:

@@ -87,6 +87,14 @@ class LeaseView(msgspec.Struct, frozen=True):
     deadline_at: str
 
 
+class UsedProxyView(msgspec.Struct, frozen=True):
+    """The proxy of a pool that a request went through."""
+
+    id: str
+    url: str | None
+    """Without user and password; null if the proxy was removed."""
+
+
 class AttemptView(msgspec.Struct, frozen=True):
     """A failed fetch."""
 
@@ -97,6 +105,8 @@ class AttemptView(msgspec.Struct, frozen=True):
     elapsed_s: float
     delay_s: float | None
     """The delay that was in force for it; null if there was none."""
+    proxy: UsedProxyView | None
+    """Null if it went through no pool."""
 
 
 class RecordView(msgspec.Struct, frozen=True):
@@ -127,6 +137,8 @@ class RecordView(msgspec.Struct, frozen=True):
     target: str | None
     found_at: str
     closed_at: str | None
+    proxy: UsedProxyView | None
+    """Null if it is open, or its page came through no pool."""
     place: str
     due_at: str | None
     lease: LeaseView | None

@@ -16,11 +16,11 @@ from smartspider.core.requests.refusal import LeftOutLink, Refusal
 from smartspider.core.requests.request import Extras, make_request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.requests.urls import CanonicalRules
-from smartspider.core.runs.plan import Plan
+from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.services.explain import dropped_params, explain
-from smartspider.views.explain import DroppedParam, RobotsView
+from smartspider.views.explain import DroppedParam, RobotsView, UsedProxyView
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import (
@@ -220,6 +220,22 @@ async def test_what_is_known_around_a_request_is_told(backend: SqliteBackend, ru
     assert late is not None
     assert late.due_at is not None
     assert [failure.reason for failure in late.failures] == ["timeout"]
+
+
+async def test_the_proxies_of_a_pool_that_a_request_went_through_are_named(
+    backend: SqliteBackend, run: Run
+) -> None:
+    worker = await backend.frontier.join(WorkerRegistration("worker-2"))
+    (fresh,) = await take(backend, worker, run)
+    await settle(backend, failed(fresh, delay_s=0.0, proxy_id=3))
+    (again,) = await take(backend, worker, run)
+    await settle(backend, done(again, proxy_id=4))
+    plan = msgspec.structs.replace(PLAN, fetch=FetchPlan(proxy_pool="dc"))
+    proxies = {("dc", 4): "http://b.example:80", ("other", 3): "http://a.example:80"}
+    told = (await explain(backend.insight, run, plan, f"http://{HOST}/fresh", proxies=proxies)).record
+    assert told is not None
+    assert told.proxy == UsedProxyView("4", "http://b.example:80")
+    assert [failure.proxy for failure in told.failures] == [UsedProxyView("3", None)]
 
 
 async def test_a_request_with_a_body_is_found_by_its_url(backend: SqliteBackend) -> None:

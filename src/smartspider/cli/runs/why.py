@@ -14,7 +14,7 @@ FINISHED = ("completed", "failed", "cancelled")
 
 if TYPE_CHECKING:
     from smartspider.operations.table import AllOperations
-    from smartspider.views.explain import ExplanationView, GateView, RecordView, RobotsView
+    from smartspider.views.explain import ExplanationView, GateView, RecordView, RobotsView, UsedProxyView
 
 
 def print_explanation(explanation: ExplanationView) -> None:
@@ -89,6 +89,8 @@ def _print_record(record: RecordView) -> None:
         _print_fact("retry at", record.due_at)
     if record.closed_at is not None:
         _print_fact("closed", f"{record.closed_at} as {record.state}")
+    if record.proxy is not None:
+        _print_fact("proxy", _proxy_text(record.proxy))
     if record.target is not None:
         _print_fact("redirects to", record.target)
     if record.returns:
@@ -99,7 +101,8 @@ def _print_record(record: RecordView) -> None:
 def _print_outcome(record: RecordView) -> None:
     """Print what the fetches of a request brought."""
     for failure in record.failures:
-        _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s")
+        through = "" if failure.proxy is None else f" through proxy {_proxy_text(failure.proxy)}"
+        _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s{through}")
     for example in record.examples:
         _print_fact("item", bytes(example).decode(errors="replace")[:200])
     for reason in record.rejects:
@@ -120,6 +123,10 @@ def _print_gate(gate: GateView, *, is_over: bool) -> None:
     for sent in gate.sends:
         who = f"run {sent.run_id}" if sent.run_id else "a crawl in another folder"
         _print_fact("sent", f"{sent.at} by {who}, delay {sent.delay_s:g} s")
+
+
+def _proxy_text(proxy: UsedProxyView) -> str:
+    return f"{proxy.id} {proxy.url or '(removed)'}"
 
 
 def _source_text(record: RecordView) -> str:

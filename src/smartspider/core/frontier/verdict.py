@@ -139,6 +139,8 @@ class Settlement(msgspec.Struct, frozen=True):
     """Requests sent to hosts with a delay, as a record of politeness."""
     cookies: tuple[Cookie, ...] = ()
     """Cookies of the run that changed before this was settled, and are not stored yet."""
+    proxy_id: int | None = None
+    """The proxy of a pool that its last request went through."""
 
     @property
     def host_news(self) -> HostNews | None:

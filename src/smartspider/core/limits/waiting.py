@@ -17,13 +17,15 @@ WAITING_BYTES = 1_000_000_000
 class FetchProgress:
     """The state of a request while it is fetched, set by its transport."""
 
-    __slots__ = ("only_waits", "received")
+    __slots__ = ("only_waits", "proxy_id", "received")
 
     def __init__(self) -> None:
         self.only_waits = False
         """The transport does nothing but wait for the network."""
         self.received = 0
         """Bytes of the body that the transport holds so far."""
+        self.proxy_id: int | None = None
+        """The proxy of a pool that the last request went through."""
 
 
 class StartedRequest(msgspec.Struct, frozen=True):

@@ -57,6 +57,8 @@ class Attempt(msgspec.Struct, frozen=True):
     elapsed_s: float
     delay_s: float | None
     """The delay that was in force for it; None if there was none."""
+    proxy_id: int | None
+    """The proxy of a pool that it went through."""
 
 
 class UrlRecord(msgspec.Struct, frozen=True):
@@ -79,6 +81,8 @@ class UrlRecord(msgspec.Struct, frozen=True):
     target: str | None
     found_at: float
     closed_at: float | None
+    proxy_id: int | None
+    """The proxy of a pool that its page came through."""
     place: str
     """The place of an open request: queued, waiting until a time, or leased by a worker."""
     failures: list[Attempt] = []

@@ -71,6 +71,7 @@ class FailedAttempts:
             (
                 *(settlement.lease.url_id, self._now, verdict.status, verdict.reason),
                 *(verdict.cause or "other", settlement.elapsed_s, delay_s),
+                settlement.proxy_id,
             )
         )
 

@@ -359,6 +359,7 @@ class RunSettlement:
             *(verdict.status, items),
             target_id,
             self._now,
+            None if verdict.state == "skipped" else settlement.proxy_id,
             url_id,
         )
         self._count_state(url_id, verdict)

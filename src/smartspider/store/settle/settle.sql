@@ -9,7 +9,9 @@ FROM run WHERE id = ?
 SELECT id, state, host_id, visit, attempts, is_next_page, cause, parent_id FROM url WHERE id = ?
 
 -- close: close a request
-UPDATE url SET state = ?, reason = ?, cause = ?, status = ?, items = ?, target_id = ?, closed_at = ? WHERE id = ?
+UPDATE url SET state = ?, reason = ?, cause = ?, status = ?, items = ?, target_id = ?, closed_at = ?,
+    proxy_id = ?
+WHERE id = ?
 
 -- add_url: add a request
 INSERT INTO url (id, run_id, fingerprint, host_id, url, page, priority, depth, is_entry, is_next_page, parent_id,
@@ -79,7 +81,7 @@ UPDATE run SET late = late + ? WHERE id = ?
 UPDATE url SET attempts = attempts + ? WHERE id = ?
 
 -- add_attempt: store a failed attempt
-INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s, proxy_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- trim_attempts: keep only the last few
 DELETE FROM attempt WHERE url_id = ?1 AND id NOT IN (SELECT id FROM attempt WHERE url_id = ?1 ORDER BY id DESC LIMIT 8)

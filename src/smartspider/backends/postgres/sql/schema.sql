@@ -178,7 +178,8 @@ CREATE TABLE url (
     lone_returns bigint NOT NULL DEFAULT 0,            -- those in which it was leased alone
     found_at     double precision NOT NULL,
     closed_at    double precision,
-    due_at       double precision                       -- due time of a retry; NULL: at once
+    due_at       double precision,                      -- due time of a retry; NULL: at once
+    proxy_id     bigint                                 -- the proxy of a pool that its page came through
 );
 ALTER TABLE url SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
@@ -326,7 +327,8 @@ CREATE TABLE attempt (
     reason    text NOT NULL,
     cause     text COLLATE "C" NOT NULL,
     elapsed_s double precision NOT NULL,
-    delay_s   double precision                                      -- the delay in force for its request
+    delay_s   double precision,                                     -- the delay in force for its request
+    proxy_id  bigint                                                -- the proxy of a pool that it went through
 );
 CREATE INDEX attempt_url ON attempt (url_id);
 

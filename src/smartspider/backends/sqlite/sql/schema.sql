@@ -170,7 +170,8 @@ CREATE TABLE url (
     returns      INTEGER NOT NULL DEFAULT 0,            -- leases lost with their worker
     lone_returns INTEGER NOT NULL DEFAULT 0,            -- those in which it was leased alone
     found_at     REAL NOT NULL,
-    closed_at    REAL
+    closed_at    REAL,
+    proxy_id     INTEGER                                -- the proxy of a pool that its page came through
 );
 CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
 CREATE INDEX url_open ON url (run_id) WHERE state = 'open';
@@ -311,7 +312,8 @@ CREATE TABLE attempt (
     reason    TEXT NOT NULL,
     cause     TEXT NOT NULL,
     elapsed_s REAL NOT NULL,
-    delay_s   REAL                                      -- the delay in force for its request
+    delay_s   REAL,                                     -- the delay in force for its request
+    proxy_id  INTEGER                                   -- the proxy of a pool that it went through
 );
 CREATE INDEX attempt_url ON attempt (url_id);
 

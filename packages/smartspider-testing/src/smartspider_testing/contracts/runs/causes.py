@@ -79,21 +79,24 @@ class CauseContract(BackendContract):
         await settle(backend, closed(first, "dead", "no luck"), done(second))
         assert [row.cause for row in (await backend.store.pages(plain.id)).rows] == ["other", None]
 
-    async def test_an_attempt_keeps_its_cause_and_the_delay_in_force(self, backend: Backend) -> None:
-        """RunStore 8: also if the page is stored in the end, which then has no cause."""
+    async def test_an_attempt_keeps_its_cause_its_delay_and_its_proxy(self, backend: Backend) -> None:
+        """RunStore 8: also if the page is stored in the end, which has a proxy of its own and no cause."""
         run = await begin(backend, "one")
         worker = await backend.frontier.join(WorkerRegistration("w"))
         sends = (SentRequest(HOST, backend.clock.monotonic(), 2.0),)
         later = RetryLater(0.0, "http 429", 429, cause="rate_limited")
-        await settle(backend, Settlement(await take_one(backend, worker, run), later, sends=sends))
+        await settle(
+            backend, Settlement(await take_one(backend, worker, run), later, sends=sends, proxy_id=7)
+        )
         assert (await record(backend, run, "one")).cause is None
         await backend.clock.advance(3.0)
         await settle(backend, Settlement(await take_one(backend, worker, run), RetryLater(0.0, "why")))
         await backend.clock.advance(3.0)
-        await settle(backend, done(await take_one(backend, worker, run)))
+        await settle(backend, done(await take_one(backend, worker, run), proxy_id=9))
         kept = await record(backend, run, "one")
-        assert [(one.cause, one.delay_s) for one in kept.failures] == [("rate_limited", 2.0), ("other", None)]
-        assert (kept.state, kept.cause) == ("done", None)
+        attempts = [(one.cause, one.delay_s, one.proxy_id) for one in kept.failures]
+        assert attempts == [("rate_limited", 2.0, 7), ("other", None, None)]
+        assert (kept.state, kept.cause, kept.proxy_id) == ("done", None, 9)
 
     @pytest.mark.parametrize("limit", [1, 3, 100])
     async def test_pages_are_found_by_what_they_are(self, backend: Backend, limit: int) -> None:
