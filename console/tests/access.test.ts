@@ -5,6 +5,7 @@ import { Problem, errorAt } from "@/api/problem";
 import { createMessages } from "@/app/i18n";
 import { commandOf, pageOf, queryOf } from "@/features/audit/entries";
 import { useKindName } from "@/features/notifications/kinds";
+import { commandsToAdd, commandsToCheck, isPool, linesOf, weightOf } from "@/features/proxies/commands";
 import { commandsOf, isName, referenceTo } from "@/features/secrets/names";
 import { rolesFor, tokenState } from "@/features/settings/access";
 import CheckGroup from "@/shared/components/CheckGroup.vue";
@@ -86,6 +87,36 @@ describe("secrets", () => {
     const { cli, curl, python } = commandsOf("KEY", true, "http://a");
     expect([cli, curl, python]).toEqual([expect.stringContaining(" --shared"), expect.stringContaining("{value: ., shared: true}"), expect.stringContaining(", shared=True)")]);
     expect(commandsOf("KEY", false, "http://a").cli).toContain(" --private");
+  });
+});
+
+describe("proxies", () => {
+  it("are read one in a line, each once", () => {
+    expect(linesOf(" http://a:1 \r\n\nsocks5://b:2\nhttp://a:1\n")).toEqual(["http://a:1", "socks5://b:2"]);
+    expect(linesOf(" \n")).toEqual([]);
+  });
+
+  it("belong to pools with names, and have a weight", () => {
+    for (const name of ["dc", "a.b-c_1", "_", "x".repeat(100)]) expect(isPool(name), name).toBe(true);
+    for (const name of ["", "-a", ".", "a b", 'a"b', "é", "a\n", "x".repeat(101)]) expect(isPool(name), name).toBe(false);
+    expect(["1", " 0.5 ", "1000", "0", "-1", "1001", "", "a", "Infinity"].map(weightOf)).toEqual([1, 0.5, 1000, null, null, null, null, null, null]);
+  });
+
+  it("are added by commands that ask for the URL", () => {
+    expect(commandsToAdd("dc", 2, "http://a")).toEqual({
+      cli: "smartspider proxy add - --pool dc --weight 2 --server http://a",
+      curl: `printf %s "$PROXY" | jq -Rs '{url: ., pool: "dc", weight: 2}' | curl -s -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" 'http://a/api/proxies' --data-binary @-`,
+      python: 'await client.add_proxy(url=getpass.getpass("URL: "), pool="dc", weight=2)',
+    });
+  });
+
+  it("are checked by commands that no URL breaks out of", () => {
+    const url = `http://b/?q=it's "$(x)"`;
+    expect(commandsToCheck("3", url, "http://a")).toEqual({
+      cli: `smartspider proxy check 3 --url 'http://b/?q=it'\\''s "$(x)"' --server http://a`,
+      curl: `curl -s -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" 'http://a/api/proxies/3/check' --data '{"url":"http://b/?q=it'\\''s \\"$(x)\\""}'`,
+      python: `await client.check_proxy("3", url="http://b/?q=it's \\"$(x)\\"")`,
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cursorAt, lineOf, placeOf, readPlaces } from "@/shared/lib/jsonPlaces";
-import { keysAt, valuesAt } from "@/shared/lib/jsonSchema";
+import { keysAt, valuesAt, withValues } from "@/shared/lib/jsonSchema";
 
 const TASK = `{
   "name": "a \\"shop\\"",
@@ -94,5 +94,11 @@ describe("the schema", () => {
     expect(keysAt(schema, ["follow", 0, "again", "again"]).map((one) => one.text)).toEqual(["mode", "again"]);
     expect(valuesAt(schema, ["fetch", "mode"]).map((one) => one.text)).toEqual(['"http"', '"browser"']);
     expect(keysAt(schema, ["nothing", 3])).toEqual([]);
+  });
+
+  it("names values that only the server knows", () => {
+    const schema = { properties: { fetch: { properties: { proxy_pool: { anyOf: [{ type: "string" }, { type: "null" }] } } } } };
+    expect(valuesAt(withValues(schema, "proxy_pool", ["dc", "home"]), ["fetch", "proxy_pool"]).map((one) => one.text)).toEqual(['"dc"', '"home"', "null"]);
+    expect(valuesAt(schema, ["fetch", "proxy_pool"]).map((one) => one.text)).toEqual(["null"]);
   });
 });

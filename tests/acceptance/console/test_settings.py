@@ -1,4 +1,4 @@
-"""Users, tokens, secrets, notifications, the audit and the checks in the console."""
+"""Users, tokens, secrets, proxies, notifications, the audit and the checks in the console."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.acceptance.console.visitor import Visitor, grave_findings
 from tests.acceptance.server import Server
 
 from smartspider_testing.chaos.api import WebhookReceiver
+from smartspider_testing.servers.ports import free_port
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.xdist_group("console settings")]
 PASSWORD = "four random words here"
@@ -22,6 +23,7 @@ SCREENS = (
     "/settings?tab=system",
     "/secrets",
     "/secrets?tab=vault",
+    "/proxies",
     "/notifications",
     "/audit",
     "/tasks",
@@ -213,6 +215,79 @@ def test_a_secret_is_set_replaced_and_deleted_and_its_value_appears_nowhere(
         assert not file.is_file() or canary.encode() not in file.read_bytes(), file
 
 
+def test_proxies_are_added_checked_banned_and_removed_and_a_password_appears_nowhere(
+    server: Server, visit: Visit
+) -> None:
+    canary = "canary-of-the-pool-51ab"
+    dead = f"127.0.0.1:{free_port()}"
+    page = visit().sign_in("/proxies")
+    expect(page.get_by_text("There is no proxy yet.")).to_be_visible()
+    expect(page.get_by_text("smartspider proxy add URL --pool NAME")).to_be_visible()
+    button(page, "Add proxies").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Pool").fill("not a pool")
+    dialog.get_by_label("Weight").fill("0")
+    for label in ("Pool", "Weight"):
+        expect(dialog.get_by_label(label)).to_have_attribute("aria-invalid", "true")
+    dialog.get_by_label("Pool").fill("dc")
+    dialog.get_by_label("Weight").fill("2")
+    urls = [f"http://ann:{canary}@{dead}", f"ftp://ann:{canary}@c.example", "socks5://b.example:1080"]
+    dialog.get_by_label("URLs").fill("\n".join(urls))
+    assert grave_findings(page) == []
+    button(dialog, "Add 3").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Line 1: the URL does not begin with http://")
+    expect(dialog.get_by_label("URLs")).to_have_value(urls[1])
+    dialog.get_by_label("URLs").fill(urls[1].replace("ftp", "https"))
+    button(dialog, "Add 1").click()
+    expect(dialog).to_be_hidden()
+    rows = page.get_by_role("grid").locator(".line")
+    expect(rows).to_have_count(3)
+    assert canary not in page.evaluate(KEPT)
+
+    server.ask("POST", "/api/proxies", {"url": "http://d.example", "pool": "home"}).expect(201)
+    page.get_by_label("Pool").fill("home")
+    page.get_by_label("Pool").press("Enter")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(f"{server.url}/proxies?pool=home")
+    button(page, "All pools").click()
+    expect(rows).to_have_count(4)
+
+    row = rows.filter(has_text=dead)
+    expect(row).to_contain_text("free")
+    row.get_by_role("gridcell").first.click()
+    dialog.get_by_label("Page to fetch").fill("no url")
+    button(dialog, "Check").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("no url")
+    dialog.get_by_label("Page to fetch").fill(server.greeting["shop"])
+    button(dialog, "Check").click()
+    expect(dialog.get_by_role("status").filter(has_text="It does not work")).to_be_visible()
+    expect(row).to_contain_text("banned until")
+    expect(dialog.get_by_role("definition").first).to_contain_text("the proxy")
+    assert grave_findings(page) == []
+    button(dialog, "End the ban").click()
+    expect(row).to_contain_text("free")
+    button(dialog, "Ban").click()
+    asked = page.get_by_role("dialog", name=f"Ban http://{dead}")
+    asked.get_by_label("Minutes").fill("10")
+    button(asked, "Apply").click()
+    expect(row).to_contain_text("banned by admin")
+    assert grave_findings(page) == []
+    button(dialog, "Remove").click()
+    asked = page.get_by_role("alertdialog")
+    expect(asked).to_contain_text("Its URL, its password and its figures are lost")
+    button(asked, "Remove").click()
+    expect(rows).to_have_count(3)
+    assert canary not in page.evaluate(KEPT)
+    page.goto(f"{server.url}/proxies?proxy=999999")
+    expect(page.get_by_text("There is no proxy 999999 in this list.")).to_be_visible()
+    for path in ("/api/proxies", "/api/audit?limit=1000", "/api/logs?limit=1000&level=debug"):
+        assert canary.encode() not in server.ask("GET", path).expect(200).body
+    for file in (server.workshop.folder / "data").rglob("*"):
+        assert not file.is_file() or canary.encode() not in file.read_bytes(), file
+    for one in server.ask("GET", "/api/proxies").expect(200).json["items"]:
+        server.ask("DELETE", f"/api/proxies/{one['id']}").expect(204)
+
+
 def test_a_webhook_is_told_changed_paused_and_deleted(
     server: Server, visit: Visit, receiver: WebhookReceiver
 ) -> None:
@@ -355,6 +430,17 @@ def test_a_viewer_sees_what_is_for_them_and_changes_nothing(server: Server, visi
     page.goto(f"{server.url}/secrets?tab=vault")
     expect(page.get_by_role("main").get_by_text(refusal)).to_be_visible()
     server.ask("DELETE", "/api/secrets/OF_ADMIN").expect(204)
+    body = {"url": "http://127.0.0.1:9", "pool": "of-admin"}
+    id_ = server.ask("POST", "/api/proxies", body).expect(201).json["id"]
+    page.goto(f"{server.url}/proxies?pool=of-admin&proxy={id_}")
+    expect(drawer.get_by_role("heading", name="http://127.0.0.1:9")).to_be_visible()
+    for text in ("Ban", "Remove", "Check"):
+        control = drawer.get_by_role("button", name=text).first
+        expect(control).to_have_attribute("title", refusal)
+    page.keyboard.press("Escape")
+    control = page.get_by_role("main").locator("button").filter(has_text="Add proxies")
+    expect(control).to_have_attribute("aria-disabled", "true")
+    server.ask("DELETE", f"/api/proxies/{id_}").expect(204)
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])

@@ -29,6 +29,11 @@ export function valuesAt(schema: JsonSchema, path: readonly (string | number)[])
   return [...new Set(values.map((value) => JSON.stringify(value)))].map((text) => ({ text, about: "" }));
 }
 
+/** Return a schema that names values for a key, wherever it is. */
+export function withValues(schema: JsonSchema, key: string, values: readonly unknown[]): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (name, value: unknown) => (name === key ? { ...objectOf(value), enum: values } : value)) as JsonSchema;
+}
+
 function schemasAt(root: JsonSchema, path: readonly (string | number)[]): JsonSchema[] {
   let found = alternatives(root, root);
   for (const step of path) {
