@@ -9,6 +9,7 @@ export default {
   kind: { webhook: "Webhook", email: "Email", slack: "Slack" },
   column: { kind: "Way", address: "To", events: "Events", task: "Task", state: "State", by: "Created by" },
   event: {
+    cookies: { invalid: "cookies signed out" },
     run: { finished: "run finished", failed: "run failed", paused: "run paused", few_rows: "far fewer rows than usual" },
     store: { full: "store is full", returned: "store has space again" },
   },

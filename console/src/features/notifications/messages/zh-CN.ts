@@ -9,6 +9,7 @@ export default {
   kind: { webhook: "Webhook", email: "电子邮件", slack: "Slack" },
   column: { kind: "方式", address: "发送到", events: "事件", task: "任务", state: "状态", by: "创建者" },
   event: {
+    cookies: { invalid: "Cookie 已失效" },
     run: { finished: "运行完成", failed: "运行失败", paused: "运行暂停", few_rows: "行数远少于平常" },
     store: { full: "存储已满", returned: "存储恢复可写" },
   },
