@@ -10,6 +10,7 @@ from smartspider_testing.backends.postgres import PostgresBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
     AuditLogContract,
+    CookieSetStoreContract,
     IdempotencyStoreContract,
     LeadershipContract,
     LogStoreContract,
@@ -40,6 +41,10 @@ class TestPostgresUserStore(UserStoreContract):
 
 
 class TestPostgresVaultStore(VaultStoreContract):
+    pass
+
+
+class TestPostgresCookieSetStore(CookieSetStoreContract):
     pass
 
 

@@ -11,6 +11,7 @@ from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts import (
     AuditLogContract,
+    CookieSetStoreContract,
     DiagnosticsContract,
     EventFeedContract,
     FrontierContract,
@@ -66,6 +67,10 @@ class TestSqliteUserStore(UserStoreContract):
 
 
 class TestSqliteVaultStore(VaultStoreContract):
+    pass
+
+
+class TestSqliteCookieSetStore(CookieSetStoreContract):
     pass
 
 

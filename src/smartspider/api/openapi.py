@@ -37,6 +37,7 @@ TAGS = {
     "preview": "Try rules on a page without storing anything.",
     "schedules": "Schedules that start runs.",
     "notifications": "Notifications about runs by webhook, email or Slack.",
+    "cookies": "Cookies of logins, for tasks with `use_cookie` or `cookie_id`.",
     "proxies": "Proxies by pool, for tasks with `fetch.proxy_pool`.",
     "secrets": "Named secrets of tasks, and the vault that keeps them encrypted.",
     "demo": "Tasks of the demo shop, where it runs with the server.",

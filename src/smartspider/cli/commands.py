@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "smartspider.cli.identities.vault:vault",
         "Check the vault of secrets, and rotate its master key.",
     ),
+    "cookie": ("smartspider.cli.identities.cookies:cookie", "Manage cookies of logins."),
     "proxy": ("smartspider.cli.identities.proxies:proxy", "Manage pools of proxies."),
     "audit": ("smartspider.cli.audit:audit", "Show and verify the audit log."),
     "about": ("smartspider.cli.server.about:about", "Show the version and the capabilities of a server."),
@@ -71,7 +72,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Runs and rows": ("overview", "run", "results", "logs", "why"),
     "Server": ("up", "api", "worker", "keeper", "node", "host"),
     "Saved on a server": ("task", "schedule", "notification", "search"),
-    "Access": ("profile", "token", "user", "secret", "vault", "proxy", "audit"),
+    "Access": ("profile", "token", "user", "secret", "vault", "cookie", "proxy", "audit"),
     "Maintenance": ("about", "doctor", "fsck", "move", "chaos", "completion", "help"),
 }
 """Section of the help → its commands."""

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
         TriedView,
     )
 
-EVENTS = ("run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned")
+EVENTS = (
+    *("run.finished", "run.failed", "run.paused", "run.few_rows", "cookies.invalid"),
+    *("store.full", "store.returned"),
+)
 ID = click.argument("notification_id", metavar="ID")
 
 

@@ -222,7 +222,8 @@ def _placed(operation: Operation, arguments: Mapping[str, Any], place: str) -> d
     for name, value in arguments.items():
         one = operation.parameters[name]
         if one.param.place == place and name not in in_path:
-            is_list = one.param.wire is not None and isinstance(value, str) and "list" in str(one.param.wire)
+            wire = one.param.wire
+            is_list = isinstance(value, str) and "list" in str(wire) and str not in get_args(wire)
             found[one.wire_name] = [value] if is_list else value
     return found
 

@@ -12,6 +12,7 @@ from smartspider.client.live import LiveMessage
 from smartspider.client.retry import ClientRetry
 from smartspider.client.rows import PAGE_SIZE, Several
 from smartspider.core.access import Role
+from smartspider.core.cookies.sets import CookieOutcome
 from smartspider.core.frontier.cause import ProblemKind
 from smartspider.core.notifications import NotificationEvent
 from smartspider.core.runs.run import RunState
@@ -19,6 +20,7 @@ from smartspider.core.runs.tuning import Tuning
 from smartspider.operations.access import NewPassword, OptionalPassword, Secret, UserId
 from smartspider.operations.files import FileCursor
 from smartspider.operations.hosts import Host, Scope
+from smartspider.operations.identities.cookies import CookieRef, LeaseDomain, LeaseId
 from smartspider.operations.identities.proxies import CHECKED_URL
 from smartspider.operations.identities.vault import Name
 from smartspider.operations.logs import Around, Context, OfRun, OfTask
@@ -43,6 +45,14 @@ from smartspider.views.arguments import (
 from smartspider.views.audit import AuditCheckView, AuditView
 from smartspider.views.explain import ExplanationView, PageDetails, ProblemGroupView
 from smartspider.views.hosts import HostGateView
+from smartspider.views.identities.cookies import (
+    CookieCheckView,
+    CookieDetailsView,
+    CookieLeaseView,
+    CookieSetView,
+    RenewedLeaseView,
+    UploadedView,
+)
 from smartspider.views.identities.proxies import ProxyCheckView, ProxyView
 from smartspider.views.identities.vault import RotatedView, SecretView, VaultView, VerifiedView
 from smartspider.views.listed import Listed
@@ -268,6 +278,32 @@ class _VaultCalls:
     def get_vault(self) -> VaultView: ...
     def verify_vault(self) -> VerifiedView: ...
     def rotate_vault(self) -> RotatedView: ...
+
+class _CookieCalls:
+    def upload_cookies(
+        self,
+        *,
+        domain: str,
+        cookies: str | Sequence[Any] | Mapping[str, Any],
+        name: str = "",
+        shared: bool | None = None,
+        limit: int | None = None,
+        check_url: str | None = None,
+        signed_out: Mapping[str, Any] | None = None,
+        idempotency_key: IdempotencyKey = None,
+    ) -> UploadedView: ...
+    def list_cookies(
+        self, *, domain: str | None = None, limit: Limit = 100, cursor: Cursor = None
+    ) -> Listed[CookieSetView]: ...
+    def lease_cookies(self, *, domain: LeaseDomain) -> CookieLeaseView: ...
+    def take_lease(self, *, domain: LeaseDomain) -> CookieLeaseView: ...
+    def renew_lease(self, *, lease_id: LeaseId) -> RenewedLeaseView: ...
+    def release_lease(self, *, lease_id: LeaseId, outcome: CookieOutcome = "ok") -> None: ...
+    def get_cookies(self, cookie_id: CookieRef) -> CookieDetailsView: ...
+    def delete_cookies(self, cookie_id: CookieRef) -> None: ...
+    def check_cookies(self, cookie_id: CookieRef, *, url: str | None = None) -> CookieCheckView: ...
+    def lock_cookies(self, cookie_id: CookieRef) -> CookieSetView: ...
+    def unlock_cookies(self, cookie_id: CookieRef) -> CookieSetView: ...
 
 class _ProxyCalls:
     def list_proxies(
@@ -617,6 +653,7 @@ class SyncClient(
     _NodeCalls,
     _HostCalls,
     _VaultCalls,
+    _CookieCalls,
     _ProxyCalls,
     _NotificationCalls,
     _ScheduleCalls,

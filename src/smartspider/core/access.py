@@ -19,6 +19,9 @@ Area = Literal[
     "secrets",
     "vault",
     "proxies",
+    "cookies",
+    "uploads",
+    "leases",
     "hosts",
     "nodes",
     "audit",
@@ -42,12 +45,24 @@ _READABLE: tuple[Area, ...] = (
     "notifications",
     "secrets",
     "proxies",
+    "cookies",
     "hosts",
     "nodes",
     "metrics",
 )
 _WRITABLE: tuple[Area, ...] = (
-    *("tasks", "runs", "results", "schedules", "notifications", "secrets", "hosts", "tokens"),
+    *(
+        "tasks",
+        "runs",
+        "results",
+        "schedules",
+        "notifications",
+        "secrets",
+        "cookies",
+        "uploads",
+        "hosts",
+        "tokens",
+    ),
 )
 _READ_GRANTS = frozenset(f"{area}:read" for area in (*_READABLE, "tokens"))
 
@@ -55,8 +70,8 @@ GRANTS: dict[Role, frozenset[str]] = {
     "viewer": _READ_GRANTS,
     "operator": _READ_GRANTS | frozenset(f"{area}:write" for area in _WRITABLE),
     "admin": frozenset(SCOPES),
-    "worker": frozenset({"nodes:read", "metrics:read"}),
-    "uploader": frozenset(),
+    "worker": frozenset({"nodes:read", "metrics:read", "leases:read", "leases:write"}),
+    "uploader": frozenset({"uploads:write"}),
 }
 """The scopes of each role. An operator changes what it owns; an admin changes everything."""
 

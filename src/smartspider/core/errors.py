@@ -31,6 +31,8 @@ SmartSpiderError
     │   ├── ProxyRefused, PoolFailed
     │   └── ProxyRetry     another proxy of the pool is tried
     │       └── NoProxy    all proxies of the pool are banned
+    ├── CookieRetry        other cookies of the vault are tried
+    │   ├── CookiesSignedOut, NoCookies
     ├── BadResponse, TooLarge, BadEncoding, TooManyRedirects, BadRedirect
     ├── PrivateAddress, RobotsDisallowed, RobotsUnavailable, SecretsWithheld
     ├── EmptyAnswer        the answer has no content, though the task reads it
@@ -317,6 +319,34 @@ class NoProxy(ProxyRetry):
     """All proxies of the pool are banned."""
 
     code = "no_proxy"
+    wait_s = 1.0
+
+
+class CookieRetry(FetchFailed):
+    """The cookies of a request could not be used. It is tried again after `wait_s`, with others if there are
+    any.
+    """
+
+    code = "identity_retry"
+    wait_s = 0.0
+
+
+class CookiesSignedOut(CookieRetry):
+    """The site no longer knows the login of a set of cookies, which was set aside."""
+
+    code = "identity_invalid"
+
+    def __init__(
+        self, message: str, *, hint: str = "", set_id: int = 0, title: str = "", owner: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.set_id, self.title, self.owner = set_id, title, owner
+
+
+class NoCookies(CookieRetry):
+    """No set of cookies is free for a request."""
+
+    code = "no_identity"
     wait_s = 1.0
 
 

@@ -154,6 +154,17 @@ class HostAbandoned(Event, frozen=True):
     reason: str
 
 
+class CookiesInvalid(Event, frozen=True):
+    """A set of cookies was set aside: its site no longer knows the login."""
+
+    name: ClassVar[str] = "cookies.invalid"
+    level: ClassVar[str] = "error"
+    set_id: int
+    title: str
+    owner: str
+    reason: str
+
+
 class LeasesReturned(Event, frozen=True):
     """A worker died or stopped responding, and its requests were queued again."""
 

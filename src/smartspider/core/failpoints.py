@@ -35,8 +35,8 @@ CLUSTER = ("ledger.committed", "ledger.offered", "ledger.acked")
 KEEPER = ("schedule.fired", "notifications.put", "sink.put")
 """Between the steps of the keeper's writes."""
 
-VAULT = ("vault.rewrapped",)
-"""After each batch of a rotation of the master key, before its commit."""
+VAULT = ("vault.rewrapped", "cookies.lent", "cookies.stored")
+"""After each batch of a rotation of the master key, before its commit, and after commits about cookies."""
 
 LEADER = ("keeper.arm", "keeper.drop", "keeper.replay", "keeper.refill", "keeper.complete")
 """Inside the leader's duties, between a read and the write based on it."""

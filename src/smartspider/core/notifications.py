@@ -7,7 +7,13 @@ from typing import Literal, get_args
 import msgspec
 
 NotificationEvent = Literal[
-    "run.finished", "run.failed", "run.paused", "run.few_rows", "store.full", "store.returned"
+    "run.finished",
+    "run.failed",
+    "run.paused",
+    "run.few_rows",
+    "cookies.invalid",
+    "store.full",
+    "store.returned",
 ]
 NOTIFICATION_EVENTS: tuple[NotificationEvent, ...] = get_args(NotificationEvent)
 

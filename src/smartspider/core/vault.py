@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-SealedKind = Literal["proxy", "secret"]
+SealedKind = Literal["cookie", "proxy", "secret"]
 """The kinds of records that have a sealed value."""
 
 

@@ -133,6 +133,7 @@ class InFlight:
         await self._withdraw()
         group = [finished.processed for finished in self._done]
         settlements = [processed.settlement for processed in group]
+        await self._store_lent_cookies(settlements)
         changed = self._add_cookies(settlements)
         began_at, self.settle_s = clock.monotonic(), float("inf")
         report = await self._context.ledger.settle(settlements)
@@ -151,6 +152,16 @@ class InFlight:
                 request.opened.job.links.remember(processed.children)
         for event in report.events:
             self._context.bus.publish(event)
+
+    async def _store_lent_cookies(self, settlements: Sequence[Settlement]) -> None:
+        """Store cookies of the vault that sites changed, before the pages that brought them."""
+        sessions = {id(session): session for session in map(self._session_of, settlements)}
+        for session in sessions.values():
+            if session.lending is not None:
+                await session.lending.store()
+
+    def _session_of(self, settlement: Settlement) -> Session:
+        return self._held[settlement.lease.token].opened.session
 
     def _add_cookies(self, settlements: list[Settlement]) -> dict[int, tuple[RunCookies, tuple[Cookie, ...]]]:
         """Add the cookies that changed in a run to its first settlement; return them by run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -41,6 +41,12 @@ class Reader(Protocol):
         """Read an answer; raise `NotReadable` if that fails."""
 
 
+AnswerExchange = Callable[[Exchange], Awaitable[Reading]]
+"""Fetches and reads a page."""
+LendCookies = Callable[[Exchange, AnswerExchange, Fetcher], Awaitable[Reading]]
+"""Fetches and reads a page with cookies of the vault."""
+
+
 class Processor:
     """Fetches, reads and judges. It writes nothing: the settlement says what to store."""
 
@@ -53,10 +59,12 @@ class Processor:
         clock: Clock,
         *,
         session: FetchSession = FetchSession(),
+        lend: LendCookies | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
         self._plan = plan
         self._session = session
+        self._lend = lend
         self._fetcher = fetcher
         self._reader = reader
         self._permit_for = permit_for
@@ -70,10 +78,10 @@ class Processor:
         outcome: Reading | FetchFailed
         try:
             exchange = Exchange(lease.request, permit, self._session, lease, progress)
-            page = await self._fetcher.fetch(exchange)
-            reach("fetch.received")
-            outcome = self._read(page, lease)
-            reach("page.extracted")
+            if self._lend is None:
+                outcome = await self._answer(exchange)
+            else:
+                outcome = await self._lend(exchange, self._answer, self._fetcher)
         except FetchFailed as error:
             outcome = error
         except StoreUnavailable:
@@ -96,9 +104,18 @@ class Processor:
                 duplicate_urls=found.duplicates if found else 0,
                 sends=permit.sends,
                 proxy_id=progress.proxy_id,
+                cookies_id=progress.cookies_id,
             ),
             found,
         )
+
+    async def _answer(self, exchange: Exchange) -> Reading:
+        """Fetch and read a page."""
+        page = await self._fetcher.fetch(exchange)
+        reach("fetch.received")
+        reading = self._read(page, exchange)
+        reach("page.extracted")
+        return reading
 
     def _redacted(self, outcome: Reading | FetchFailed) -> Reading | FetchFailed:
         """Return the outcome without secrets in its reason: a site may repeat what it was sent."""
@@ -109,10 +126,11 @@ class Processor:
             return msgspec.structs.replace(outcome, close=close)
         return outcome
 
-    def _read(self, page: Page, lease: Lease) -> Reading:
-        activity.begin(lease)
+    def _read(self, page: Page, exchange: Exchange) -> Reading:
+        if exchange.lease is not None:
+            activity.begin(exchange.lease)
         try:
-            return self._reader.read(page, lease.request)
+            return self._reader.read(page, exchange.request)
         except CRASHES as error:
             if isinstance(error, Exception):
                 raise

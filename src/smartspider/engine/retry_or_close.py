@@ -12,6 +12,7 @@ from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import (
     Close,
     ClosedState,
+    CookieNews,
     Culprit,
     HostNews,
     News,
@@ -62,6 +63,9 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.ProxyRetry: Reaction(None, "proxy"),
     errors.NoProxy: Reaction(None, "proxy"),
     errors.PoolFailed: Reaction("dead", "proxy"),
+    errors.CookieRetry: Reaction(None, "cookies"),
+    errors.CookiesSignedOut: Reaction(None, "cookies"),
+    errors.NoCookies: Reaction(None, "cookies"),
     errors.RobotsUnavailable: Reaction(None, hold_s=ROBOTS_HOLD_S),
     errors.TlsFailed: Reaction("dead"),
     errors.TooLarge: Reaction("dead"),
@@ -131,9 +135,9 @@ def _judge_status(lease: Lease, page: Page, policy: RetryPolicy, chance: float) 
 
 
 def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy, chance: float) -> Judgement:
-    if isinstance(error, errors.ProxyRetry):  # neither the URL nor its host failed
+    if isinstance(error, errors.ProxyRetry | errors.CookieRetry):  # neither the URL nor its host failed
         reason, cause = f"{error.code}: {error.message}", cause_of_error(error)
-        return Judgement(RetryLater(error.wait_s, reason, counts=False, cause=cause))
+        return Judgement(RetryLater(error.wait_s, reason, counts=False, cause=cause), _cookie_news(error))
     reaction = REACTIONS.get(type(error), REACTIONS[errors.FetchFailed])
     reason = f"{error.code}: {error.message}"
     news = None
@@ -143,6 +147,12 @@ def _judge_failure(lease: Lease, error: errors.FetchFailed, policy: RetryPolicy,
         return _judgement(Close(reaction.ends, reason, cause=cause_of_error(error)), news)
     failure = Failure(reason, cause_of_error(error), hold_s=reaction.hold_s)
     return _judgement(_retry(lease, failure, policy, chance), news)
+
+
+def _cookie_news(error: errors.FetchFailed) -> tuple[CookieNews, ...]:
+    if not isinstance(error, errors.CookiesSignedOut) or not error.set_id:
+        return ()
+    return (CookieNews(set_id=error.set_id, title=error.title, owner=error.owner, reason=error.message),)
 
 
 def _judgement(verdict: Verdict, host: HostNews | None) -> Judgement:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from smartspider.core.cookies.jar import Cookie, CookieJar
 from smartspider.core.errors import StoreUnavailable
+from smartspider.engine.processor import AnswerExchange
+from smartspider.engine.retry_or_close import Reading
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Fetcher, FetchSession
+from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession
 from smartspider.store.cookies import KEPT_VERSIONS, StoredCookies
 
 FRESH_S = 0.1
@@ -68,8 +71,20 @@ class RunCookies(CookieJar):
         self._fresh_until = self._clock.monotonic() + FRESH_S
 
 
+class Lending(Protocol):
+    """Lends cookies of the vault to the requests of a run."""
+
+    async def lend(self, exchange: Exchange, answer: AnswerExchange, fetcher: Fetcher) -> Reading:
+        """Fetch and read a page with cookies of the vault, if there are any for its host."""
+
+    async def store(self) -> None:
+        """Store the cookies that changed."""
+
+
 class Session(FetchSession, frozen=True, kw_only=True):
     """The connections and the cookies of a run in a worker; `cookies` None: the task turns them off."""
 
     transport: Fetcher
     cookies: RunCookies | None = None
+    lending: Lending | None = None
+    """Lends cookies of the vault; None: the task uses none."""

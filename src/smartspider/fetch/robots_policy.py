@@ -190,7 +190,7 @@ class RobotsPolicy:
         for _ in range(1 + MAX_HOPS):
             extras = self._headers.robots_extras(host_of(url))
             request = Request(url, b"", ROBOTS_RULES_PAGE, extras=extras)
-            page = await self._fetcher.fetch(exchange.another(request))
+            page = await self._fetcher.fetch(exchange.another(request).without_cookies())
             try:
                 target = redirect_target(page)
             except BadRedirect:

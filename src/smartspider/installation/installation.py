@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from smartspider.store.schedules import ScheduleStore
     from smartspider.store.tasks import TaskStore
 
+BORROWERS = "borrowers"
+"""The folder of the lock files of those who borrow cookies."""
 NO_KEY = "SMARTSPIDER_MASTER_KEY is not set; all machines of a cluster need the same key"
 KEY_HINT = "create one with `openssl rand -hex 32` and give it to every api and keeper"
 
@@ -259,14 +261,26 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def vault(self) -> Vault:
-        """Named secrets and proxies, encrypted with the master key."""
+        """Named secrets, cookies and proxies, encrypted with the master key."""
         from smartspider.installation.vault import Vault
-        from smartspider.store.proxies import ProxyStore
-        from smartspider.store.vault import VaultStore
 
         has_own_key = not self.is_cluster and not self.settings.master_key
-        stores = VaultStore(self.database), ProxyStore(self.database)
-        return Vault(*stores, self.path if has_own_key else None, self._open_keys)
+        return Vault(
+            self.database,
+            self.path if has_own_key else None,
+            self._open_keys,
+            borrowers=None if self.is_cluster else self.path / BORROWERS,
+        )
+
+    @contextlib.contextmanager
+    def open_vaults(self, *, is_local: bool) -> Iterator[list[Vault]]:
+        """Open its vault, and for the commands of a person (`is_local`) that of the server."""
+        vaults = [self.vault]
+        with contextlib.ExitStack() as opening:
+            if is_local and self.open_user_vault is not None:
+                other = opening.enter_context(self.open_user_vault())
+                vaults += [] if other is None else [other]
+            yield vaults
 
     @cached_property
     def secrets(self) -> SecretSource:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 
+from smartspider.backends.sqlite.worker_locks import FileLock, is_alive
+from smartspider.core.cookies.jar import Cookie
+from smartspider.core.cookies.sets import NUMBER_OF_SLOTS, CookieLease, CookieSet
 from smartspider.core.errors import SettingInvalid, StoreUnavailable
 from smartspider.core.proxies import ProxyRecord, ProxyUrl
 from smartspider.core.vault import SealedKind, SealedValue, SecretRecord
 from smartspider.installation.envelope import NotOpened, rewrap, seal, unseal
 from smartspider.installation.keys import FILE, KeyRing, begin_rotation, end_rotation
+from smartspider.store.cookie_sets import CookieSetStore, NewCookieSet, SealCookie, Wanted
+from smartspider.store.database import Database
 from smartspider.store.proxies import ProxyStore
 from smartspider.store.vault import Seal, SealContext, VaultStore
 
@@ -37,17 +44,33 @@ class DamagedValue(msgspec.Struct, frozen=True):
     id: int
 
 
+class OpenedJar(msgspec.Struct, frozen=True):
+    """Cookies of a set that changed after a version, with their values."""
+
+    uploads: int
+    version: int
+    cookies: Sequence[Cookie]
+
+
 class Vault:
     """Seals and opens values with the master keys.
 
-    `folder` is the data folder that has its own master key; None if the settings give it.
+    `folder` is the data folder that has its own master key; None if the settings give it. `borrowers` is
+    the folder of the lock files of those who borrow cookies; None: whether they still run cannot be seen.
     """
 
     def __init__(
-        self, store: VaultStore, proxies: ProxyStore, folder: Path | None, open_ring: Callable[[], KeyRing]
+        self,
+        database: Database,
+        folder: Path | None,
+        open_ring: Callable[[], KeyRing],
+        *,
+        borrowers: Path | None = None,
     ) -> None:
-        self.store = store
-        self.proxies = proxies
+        self.store = VaultStore(database)
+        self.proxies = ProxyStore(database)
+        self.cookies = CookieSetStore(database)
+        self._borrowers = borrowers
         self._folder = folder
         self._open_ring = open_ring
         self._ring: KeyRing | None = None
@@ -80,6 +103,75 @@ class Vault:
         ring = await self._read_ring()
         found = await self.proxies.open(ids, opened_by=opened_by)
         return {context.id: _text(ring, context, sealed) for context, sealed in found}
+
+    async def upload_cookies(
+        self,
+        new: NewCookieSet,
+        *,
+        actor: str,
+        default_slots: int = NUMBER_OF_SLOTS,
+        check_owner: Callable[[CookieSet], None] = lambda _: None,
+    ) -> CookieSet:
+        """Add a set of cookies, or replace those of the set with its name; see `CookieSetStore.upload`."""
+        return await self.cookies.upload(
+            new,
+            await self._sealing_cookies(),
+            actor=actor,
+            default_slots=default_slots,
+            check_owner=check_owner,
+        )
+
+    @contextmanager
+    def borrower(self) -> Iterator[str]:
+        """Return the name of a borrower of cookies, whose slots are freed once its process has ended."""
+        name = token_hex(8)
+        if self._borrowers is None:
+            yield name
+            return
+        lock = FileLock(self._borrowers / f"{name}.lock")
+        lock.acquire()
+        try:
+            yield name
+        finally:
+            lock.release(remove=True)
+
+    async def borrow(
+        self, wanted: Wanted, *, holder: str, borrower: str, term_s: float
+    ) -> CookieLease | None:
+        """Lend a slot of a set of cookies; see `CookieSetStore.borrow`."""
+        return await self.cookies.borrow(
+            wanted,
+            holder=holder,
+            borrower=borrower,
+            term_s=term_s,
+            is_alive=None if self._borrowers is None else self._still_runs,
+        )
+
+    def _still_runs(self, borrower: str) -> bool:
+        assert self._borrowers is not None  # noqa: S101 - asked only if there are lock files
+        path = self._borrowers / f"{borrower}.lock"
+        if is_alive(path):
+            return True
+        path.unlink(missing_ok=True)
+        return False
+
+    async def open_jar(self, set_id: int, *, after: int = 0, uploads: int = 0) -> OpenedJar:
+        """Return cookies of a set with their values, for a borrower; see `CookieSetStore.read_jar`."""
+        found = await self.cookies.read_jar(set_id, after=after, uploads=uploads)
+        ring = await self._read_ring()
+        cookies = [
+            cookie if sealed is None else msgspec.structs.replace(cookie, value=_value(ring, context, sealed))
+            for cookie, context, sealed in found.cookies
+        ]
+        return OpenedJar(found.uploads, found.version, cookies)
+
+    async def write_jar(self, token: str, uploads: int, cookies: Iterable[Cookie]) -> int | None:
+        """Store cookies that a borrower received; see `CookieSetStore.write_jar`."""
+        return await self.cookies.write_jar(token, uploads, cookies, await self._sealing_cookies())
+
+    async def _sealing_cookies(self) -> SealCookie:
+        keys = (await self._read_ring(is_fresh=True)).current
+        return lambda cookie: lambda context: seal(keys, _bytes(context), cookie.value)
 
     async def _sealing(self, value: str) -> Seal:
         keys = (await self._read_ring(is_fresh=True)).current
@@ -155,8 +247,12 @@ def _opens(ring: KeyRing, needed: set[str]) -> bool:
 
 
 def _text(ring: KeyRing, context: SealContext, sealed: SealedValue) -> str:
+    return _value(ring, context, sealed).decode("utf-8", "surrogatepass")
+
+
+def _value(ring: KeyRing, context: SealContext, sealed: SealedValue) -> bytes:
     try:
-        return unseal(ring, _bytes(context), sealed).decode("utf-8", "surrogatepass")
+        return unseal(ring, _bytes(context), sealed)
     except NotOpened:
         raise StoreUnavailable(
             f"a {context.kind} of the vault does not open: it was altered, or moved from another record",

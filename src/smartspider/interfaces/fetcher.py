@@ -104,6 +104,10 @@ class Exchange(msgspec.Struct, frozen=True):
         permit = self.permit.another(request.host)
         return Exchange(request, permit, self.session, self.lease, self.progress)
 
+    def without_cookies(self) -> Exchange:
+        """Return the exchange as nobody sends it."""
+        return msgspec.structs.replace(self, session=FetchSession(proxies=self.session.proxies))
+
 
 class Fetcher(Protocol):
     """1. Returns a page for every response with a body, whatever its status. 2. Raises only `FetchFailed`.

@@ -7,6 +7,7 @@ from smartspider.operations.audit import AuditOperations
 from smartspider.operations.explain import ExplainOperations
 from smartspider.operations.files import FileOperations
 from smartspider.operations.hosts import HostOperations
+from smartspider.operations.identities.cookies import CookieOperations
 from smartspider.operations.identities.proxies import ProxyOperations
 from smartspider.operations.identities.vault import VaultOperations
 from smartspider.operations.live import LiveOperations
@@ -31,6 +32,7 @@ class AllOperations(
     NodeOperations,
     HostOperations,
     VaultOperations,
+    CookieOperations,
     ProxyOperations,
     NotificationOperations,
     ScheduleOperations,

@@ -289,13 +289,19 @@ def record_view(request: RequestDetails, plan: Plan, proxies: PooledUrls) -> Rec
         found_at=format_time(record.found_at),
         closed_at=format_time(record.closed_at),
         proxy=used_proxy(record.proxy_id),
+        cookies=_id_text(record.cookies_id),
         place=record.place,
         due_at=format_time(request.due_at),
         lease=_lease(request),
         failures=[
             AttemptView(
                 *(format_time(failure.at), failure.status, without_userinfo(failure.reason), failure.cause),
-                *(failure.elapsed_s, failure.delay_s, used_proxy(failure.proxy_id)),
+                *(
+                    failure.elapsed_s,
+                    failure.delay_s,
+                    used_proxy(failure.proxy_id),
+                    _id_text(failure.cookies_id),
+                ),
             )
             for failure in record.failures
         ],
@@ -306,6 +312,10 @@ def record_view(request: RequestDetails, plan: Plan, proxies: PooledUrls) -> Rec
 
 def _used_proxy(proxies: PooledUrls, pool: str, id_: int | None) -> UsedProxyView | None:
     return None if id_ is None else UsedProxyView(str(id_), proxies.get((pool, id_)))
+
+
+def _id_text(id_: int | None) -> str | None:
+    return None if id_ is None else str(id_)
 
 
 def _lease(request: RequestDetails) -> LeaseView | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from smartspider.core.cookies.sets import COOKIE_STATES
 from smartspider.installation.installation import Installation
 from smartspider.services.dedup import filter_sizes
 from smartspider.services.fair_limit import FairLimit
@@ -18,6 +19,7 @@ Labels = tuple[tuple[str, str], ...]
 FILTER_BYTES = "smartspider_known_urls_bytes"
 FILTER_BUDGET = "smartspider_known_urls_budget_bytes"
 
+COOKIES = "smartspider_cookie_sets"
 PROXIES = "smartspider_proxies"
 PROXY_REQUESTS = "smartspider_proxy_requests_total"
 REFUSED = "smartspider_frontier_refused_total"
@@ -55,6 +57,7 @@ DESCRIPTIONS = {
     "smartspider_requests_open": "Open requests of live runs, by state of the run",
     "smartspider_leases": "Leased requests",
     "smartspider_hosts_held": "Hosts on hold",
+    COOKIES: "Sets of cookies in the vault, by state",
     PROXIES: "Proxies of all pools, by state",
     "smartspider_workers": "Registered workers",
     "smartspider_workers_desired": "Desired number of workers; the current number until a keeper has decided",
@@ -101,6 +104,9 @@ async def gather_metrics(installation: Installation) -> tuple[list[MetricFamily]
     proxies = await installation.vault.proxies.totals()
     for label, number in (("free", proxies.free), ("banned", proxies.banned)):
         gauges[PROXIES, (("state", label),)] = number
+    states = await installation.vault.cookies.states()
+    for state in COOKIE_STATES:
+        gauges[COOKIES, (("state", state),)] = states.get(state, 0)
     for label, number in (("worked", proxies.worked), ("failed", proxies.failed)):
         sums[PROXY_REQUESTS, (("outcome", label),)] = number
     for name, size in (await filter_sizes(filters)).items():

@@ -10,6 +10,7 @@ import msgspec
 from smartspider.core.events import (
     PROGRESS,
     PROGRESS_EVERY_S,
+    CookiesInvalid,
     Event,
     GuardTripped,
     HostAbandoned,
@@ -24,7 +25,7 @@ from smartspider.views.runs import counted
 
 SQL = statements.load("events.sql", __package__)
 
-PUBLISHED = (HostHeld, HostAbandoned, GuardTripped, WorkerKilled)
+PUBLISHED = (HostHeld, HostAbandoned, GuardTripped, WorkerKilled, CookiesInvalid)
 """Events that are published at once."""
 
 MAX_POINTS = 400

@@ -151,7 +151,7 @@ class VaultStore:
 
         def work(connection: Connection) -> list[tuple[SealContext, SealedRecord]]:
             found = [_sealed(each) for each in rows(connection, SQL.all_sealed, (*after, limit))]
-            return [(_context(_installation(connection), each), each) for each in found]
+            return [(_context(installation_of(connection), each), each) for each in found]
 
         return await self._db.read(work)
 
@@ -161,7 +161,7 @@ class VaultStore:
         def work(connection: Connection) -> int:
             found = [_sealed(each) for each in rows(connection, SQL.of_other_keys, (key_id, limit))]
             for each in found:
-                new = rewrap(_context(_installation(connection), each), each.sealed)
+                new = rewrap(_context(installation_of(connection), each), each.sealed)
                 connection.execute(SQL.rewrap, (new.key_id, new.data_key, each.kind, each.id))
             if found:
                 detail = {"values": len(found), "key": key_id}
@@ -179,7 +179,7 @@ def knows(connection: Connection, name: str) -> bool:
 
 def put_sealed(connection: Connection, kind: SealedKind, id_: int, version: int, seal: Seal) -> None:
     """Seal the value of a record and store it."""
-    sealed = seal(SealContext(_installation(connection), kind, id_, version))
+    sealed = seal(SealContext(installation_of(connection), kind, id_, version))
     connection.execute(SQL.seal, (kind, id_, version, sealed.key_id, sealed.data_key, sealed.value))
 
 
@@ -191,7 +191,7 @@ def find_sealed(
     if found is None:
         return None
     # The version of the record, not of the sealed value: an older value is refused.
-    return SealContext(_installation(connection), kind, id_, version), _sealed(found).sealed
+    return SealContext(installation_of(connection), kind, id_, version), _sealed(found).sealed
 
 
 def delete_sealed(connection: Connection, kind: SealedKind, id_: int) -> None:
@@ -214,7 +214,8 @@ def _usable(connection: Connection, names: Collection[str], owner: str | None) -
             yield FoundSecret(record, *found)
 
 
-def _installation(connection: Connection) -> str:
+def installation_of(connection: Connection) -> str:
+    """Return the random id that sealed values are bound to."""
     found = row(connection, SQL.installation)
     if found is not None:
         return str(found[0])

@@ -16,7 +16,7 @@ from smartspider.plugins import registry
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.taskfile.entry_checks import find_entry_problems
 from smartspider.taskfile.keys import WORKS_TODAY, did_you_mean, nearest
-from smartspider.taskfile.model.entries import EntryList
+from smartspider.taskfile.model.entries import EntryList, EntryOptions
 from smartspider.taskfile.model.fetch import MODES, fetch_modes
 from smartspider.taskfile.model.forms import Section
 from smartspider.taskfile.model.pages import Follow, PageType, Selectors
@@ -45,6 +45,7 @@ def find_contradictions(task: Task) -> list[Problem]:
         *_item_dedup(task),
         *_intervals(task),
         *_schedule(task),
+        *islice(_cookie_headers(task), _MAX_PROBLEMS),
         *islice(find_secret_problems(task), _MAX_PROBLEMS),
     ]
 
@@ -209,6 +210,20 @@ def _unknown(path: str, what: str, name: str, known: list[str]) -> Problem:
     return Problem(path, f"there is no {what} {name!r}", hint)
 
 
+def _cookie_headers(task: Task) -> Iterator[Problem]:
+    if not task.use_cookie and task.cookie_id is None:
+        return
+    key = "use_cookie" if task.cookie_id is None else "cookie_id"
+    own = [(f"{path}.headers", fetch.headers) for path, fetch in task.fetch_sections.items()]
+    entries = [(f"entry_urls[{index}].headers", entry) for index, entry in enumerate(task.entry_urls)]
+    own += [(path, entry.headers) for path, entry in entries if isinstance(entry, EntryOptions)]
+    for path, headers in own:
+        for name in headers:
+            if name.lower() == "cookie":
+                reason = f"a Cookie header of the task beside {key}"
+                yield Problem(f"{path}.{name}", reason, f"remove one: {key} sends those of the vault")
+
+
 def _schedule(task: Task) -> Iterator[Problem]:
     if isinstance(task.schedule, Schedule):
         yield from find_schedule_problems(task.schedule, "schedule.")
@@ -340,7 +355,5 @@ NOT_BUILT: tuple[tuple[str, Finder], ...] = (
     ("sinks besides the result store are", _is_set("sinks")),
     ("alerts on empty fields are", _is_set("alerts.empty_fields")),
     ("the WARC archive is", _is_set("archive.warc")),
-    ("cookies from the vault are", _is_set("use_cookie")),
-    ("cookies from the vault are", _is_set("cookie_id")),
     ("account pools are", _is_set("account_pool")),
 )

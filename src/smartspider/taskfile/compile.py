@@ -68,8 +68,15 @@ def plan_task(task: Task) -> Plan:
         items=_item_dedup(task),
         recrawl=_recrawl(task),
         urls=task.dedup.urls,
+        vault_cookies=_vault_cookies(task),
         runs_functions=task.functions is not None,
     )
+
+
+def _vault_cookies(task: Task) -> str | None:
+    if task.cookie_id is not None:
+        return str(task.cookie_id)
+    return "" if task.use_cookie else None
 
 
 def _scope(task: Task, entry_hosts: frozenset[str]) -> UrlScope:

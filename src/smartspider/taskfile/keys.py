@@ -16,8 +16,8 @@ from smartspider.taskfile.model.rules import FieldRule, Step
 from smartspider.taskfile.model.task import Task
 
 _PROXY = "`smartspider proxy add URL --pool NAME` and fetch.proxy_pool, or SMARTSPIDER_PROXY for all requests"
-_COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, stored by `smartspider secret set COOKIE`'
-WORKS_TODAY = {"use_cookie": _COOKIE, "cookie_id": _COOKIE}
+_COOKIE = "`smartspider cookie upload --domain DOMAIN FILE` stores a login, and use_cookie sends it"
+WORKS_TODAY = {"account_pool": _COOKIE}
 """Hints for keys that are not supported yet, which name what works today."""
 OF_OTHERS = {
     **dict.fromkeys(("proxy", "proxies", "proxy_url", "http_proxy", "https_proxy"), _PROXY),

@@ -173,6 +173,8 @@ def sentence(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one line pe
             return f"{host} is on hold for {hold_s:.0f} s{_because(reason)}"
         case events.HostAbandoned(host=host, count=count, reason=reason):
             return f"abandoned {host} with {_many(count, 'request')}{_because(reason)}"
+        case events.CookiesInvalid(title=title, reason=reason):
+            return f"{title} are set aside{_because(reason)}"
         case events.LeasesReturned(count=count, worker=worker):
             return f"{_many(count, 'request')} returned to the queue: {worker} is dead or unresponsive"
         case events.WorkerKilled(worker=worker, reason=reason, url=url):

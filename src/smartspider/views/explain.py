@@ -107,6 +107,8 @@ class AttemptView(msgspec.Struct, frozen=True):
     """The delay that was in force for it; null if there was none."""
     proxy: UsedProxyView | None
     """Null if it went through no pool."""
+    cookies: str | None
+    """The id of the cookies of the vault that it was sent with."""
 
 
 class RecordView(msgspec.Struct, frozen=True):
@@ -139,6 +141,8 @@ class RecordView(msgspec.Struct, frozen=True):
     closed_at: str | None
     proxy: UsedProxyView | None
     """Null if it is open, or its page came through no pool."""
+    cookies: str | None
+    """The id of the cookies of the vault that its page was fetched with."""
     place: str
     due_at: str | None
     lease: LeaseView | None

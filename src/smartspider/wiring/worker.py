@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Protocol
 
@@ -22,6 +22,8 @@ from smartspider.core.workers import activity
 from smartspider.core.workers.worker import WorkerRegistration, elastic_worker_name
 from smartspider.engine.answer_reader import AnswerReader, ReadTimeout
 from smartspider.engine.context import WorkerContext, WorkerOptions
+from smartspider.engine.cookies.given import GivenCookies
+from smartspider.engine.cookies.lending import CookieLending, LendingOptions
 from smartspider.engine.file_folder import FileFolder
 from smartspider.engine.in_flight import Job
 from smartspider.engine.link_filter import LinkFilter, RobotsCheck
@@ -30,7 +32,7 @@ from smartspider.engine.permits import GatePermit, PermitSource
 from smartspider.engine.processor import Processor, Reader
 from smartspider.engine.run_source import AllRuns, GivenRuns
 from smartspider.engine.runtime import LocalBus
-from smartspider.engine.session import RunCookies, Session
+from smartspider.engine.session import Lending, RunCookies, Session
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
 from smartspider.fetch.layers import layers_around
@@ -42,11 +44,12 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.fetcher import Proxies, Proxy, TransportContext
+from smartspider.interfaces.fetcher import FetchSession, Proxies, Proxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.interfaces.secret_source import NOBODY, SecretUse
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import available
+from smartspider.services.identities.cookies import find_signed_out, vault_with_cookies
 from smartspider.services.identities.proxies import vault_with_pool
 from smartspider.services.plans import CompiledPlan, compile_plan, run_plan, with_tuning
 from smartspider.services.secrets import read_secrets, register_secrets
@@ -82,6 +85,8 @@ class JobFactory(msgspec.Struct, frozen=True):
     """URLs that are already stored."""
     is_local: bool = False
     """The worker belongs to a local command, which may run functions of Python files."""
+    given_cookies: GivenCookies | None = None
+    """Cookies of the vault that were borrowed for it."""
 
     @property
     def context(self) -> WorkerContext:
@@ -100,8 +105,28 @@ class JobFactory(msgspec.Struct, frozen=True):
         async with (
             self._open_proxies(run, plan) as proxies,
             open_transport(plan.fetch, TransportContext(clock, policy)) as transport,
+            self._open_lending(run, plan, FetchSession(cookies, proxies)) as lending,
         ):
-            yield Session(transport=transport, cookies=cookies, proxies=proxies)
+            yield Session(transport=transport, cookies=cookies, proxies=proxies, lending=lending)
+
+    @asynccontextmanager
+    async def _open_lending(
+        self, run: Run, plan: Plan, others: FetchSession
+    ) -> AsyncIterator[Lending | None]:
+        """Open what lends cookies of the vault to a run, if its task uses them."""
+        if plan.vault_cookies is None or self.given_cookies is not None:
+            yield self.given_cookies
+            return
+        own, owner = self.installation, None if self.is_local else await self.owner(run)
+        with own.open_vaults(is_local=self.is_local) as vaults:
+            vault, found = await vault_with_cookies(vaults, plan, owner)
+            options = LendingOptions(f"run:{run.id}", owner)
+            if found is not None:
+                options = msgspec.structs.replace(options, set_id=found.id, domain=found.domain)
+            redact = self.redactor.add if self.redactor is not None else None
+            lending = CookieLending(vault, options, own.clock, find_signed_out, others=others, redact=redact)
+            async with lending.opened():
+                yield lending
 
     @asynccontextmanager
     async def _open_proxies(self, run: Run, plan: Plan) -> AsyncIterator[Proxies | None]:
@@ -111,11 +136,7 @@ class JobFactory(msgspec.Struct, frozen=True):
         if not pools:
             yield default
             return
-        with ExitStack() as opening:
-            vaults = [own.vault]
-            if self.is_local and own.open_user_vault is not None:
-                other = opening.enter_context(own.open_user_vault())
-                vaults += [] if other is None else [other]
+        with own.open_vaults(is_local=self.is_local) as vaults:
             opened = {}
             for pool in pools:
                 vault = await vault_with_pool(vaults, pool)
@@ -175,7 +196,14 @@ class JobFactory(msgspec.Struct, frozen=True):
             redact = str if self.redactor is None else self.redactor.text
             bounded = ReadTimeout(reader, settings.watch.stall_s)
             processor = Processor(
-                plan, fetcher, bounded, self._permit_for, clock, session=session, redact=redact
+                plan,
+                fetcher,
+                bounded,
+                self._permit_for,
+                clock,
+                session=session,
+                lend=None if session.lending is None else session.lending.lend,
+                redact=redact,
             )
             yield Job(plan, processor, links)
 

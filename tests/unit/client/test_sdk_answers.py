@@ -207,6 +207,17 @@ CALLS: dict[str, Call] = {
     "ban_proxy": lambda c, _: c.ban_proxy("1", seconds=60),
     "check_proxy": lambda c, _: c.check_proxy("1", url="http://site.example/"),
     "remove_proxy": lambda c, _: c.remove_proxy("1"),
+    "upload_cookies": lambda c, _: c.upload_cookies(domain="site.example", cookies="sid=canary", name="main"),
+    "list_cookies": lambda c, _: c.list_cookies(domain="site.example"),
+    "get_cookies": lambda c, _: c.get_cookies("main"),
+    "take_lease": lambda c, _: c.take_lease(domain="site.example"),
+    "lease_cookies": lambda c, _: c.lease_cookies(domain="site.example"),
+    "renew_lease": lambda c, w: c.renew_lease(lease_id=w.made["take_lease"].lease_id),
+    "release_lease": lambda c, w: c.release_lease(lease_id=w.made["take_lease"].lease_id),
+    "check_cookies": lambda c, _: c.check_cookies("main", url="http://site.example/"),
+    "lock_cookies": lambda c, _: c.lock_cookies("main"),
+    "unlock_cookies": lambda c, _: c.unlock_cookies("main"),
+    "delete_cookies": lambda c, _: c.delete_cookies("main"),
     "start_demo": lambda c, _: c.start_demo("trouble"),
 }
 """In an order that makes sense."""

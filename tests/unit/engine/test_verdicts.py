@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from smartspider.core import errors
 from smartspider.core.frontier.cause import CauseCode, cause_of_error, cause_of_status
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
-from smartspider.core.frontier.verdict import Close, HostNews, RetryLater
+from smartspider.core.frontier.verdict import Close, CookieNews, HostNews, RetryLater
 from smartspider.core.pages.extraction import Item, RejectedItem
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import make_request
@@ -44,7 +44,8 @@ ENDING = {
     errors.Unreadable: "broken",
     errors.FetchFailed: "dead",
 }
-OF_PROXIES = [errors.ProxyRetry, errors.NoProxy]
+OF_COOKIES = [errors.CookieRetry, errors.CookiesSignedOut, errors.NoCookies]
+UNCOUNTED = [errors.ProxyRetry, errors.NoProxy, *OF_COOKIES]
 REJECTED = RejectedItem("why", {})
 ITEMS: list[Item] = [{"name": "a"}]
 
@@ -77,7 +78,7 @@ def failures(kind: type[errors.FetchFailed]) -> list[type[errors.FetchFailed]]:
 
 def test_every_way_to_fail_has_its_reaction() -> None:
     assert set(REACTIONS) == set(failures(errors.FetchFailed))
-    assert set(REACTIONS) == {*RETRIED, *ENDING, *OF_PROXIES}
+    assert set(REACTIONS) == {*RETRIED, *ENDING, *UNCOUNTED}
 
 
 @pytest.mark.parametrize("kind", failures(errors.FetchFailed), ids=lambda kind: kind.__name__)
@@ -90,7 +91,7 @@ def test_every_failure_gets_a_verdict_with_its_reason(kind: type[errors.FetchFai
         assert (verdict.items, verdict.children) == ([], [])
     else:
         assert isinstance(verdict, RetryLater)
-        assert verdict.counts is (kind not in OF_PROXIES)
+        assert verdict.counts is (kind not in UNCOUNTED)
     assert all(one.reason == verdict.reason for one in news)
 
 
@@ -205,8 +206,9 @@ def test_every_status_has_a_cause(status: int, cause: CauseCode) -> None:
 
 @pytest.mark.parametrize("kind", failures(errors.FetchFailed), ids=lambda kind: kind.__name__)
 def test_the_cause_of_an_error_is_its_code(kind: type[errors.FetchFailed]) -> None:
-    """All failures of proxies have one cause."""
+    """All failures of proxies have one cause, and so have all of cookies."""
     code = "proxy" if issubclass(kind, errors.ProxyFailed) else kind.code
+    code = "signed_out" if kind in OF_COOKIES else code
     assert cause_of_error(kind("x")) == code
     assert judge(lease(3), kind("x"), POLICY, 0.5).verdict.cause == code
 
@@ -284,9 +286,19 @@ def test_an_answer_that_wants_credentials_says_that_they_were_not_sent() -> None
     assert "fetch.send_secrets_to" in verdict.reason
 
 
-@pytest.mark.parametrize("kind", OF_PROXIES)
-def test_a_failure_of_a_proxy_uses_up_no_attempt_and_slows_no_host(kind: type[errors.ProxyRetry]) -> None:
-    error = kind("proxy 3: refused")
+@pytest.mark.parametrize("kind", UNCOUNTED)
+def test_a_failure_of_a_proxy_or_of_cookies_uses_up_no_attempt_and_slows_no_host(
+    kind: type[errors.ProxyRetry | errors.CookieRetry],
+) -> None:
+    error = kind("it is so")
     judgement = judge(lease(attempts=3), error, POLICY, 0.5)
-    wanted = RetryLater(error.wait_s, f"{error.code}: proxy 3: refused", counts=False, cause="proxy")
-    assert judgement == Judgement(wanted)
+    cause = cause_of_error(error)
+    assert judgement == Judgement(
+        RetryLater(error.wait_s, f"{error.code}: it is so", counts=False, cause=cause)
+    )
+
+
+def test_cookies_that_a_site_does_not_know_are_news_of_them_and_not_of_the_host() -> None:
+    error = errors.CookiesSignedOut("cookies 3 are signed out", set_id=3, title="cookies 3", owner="ann")
+    (news,) = judge(lease(), error, POLICY, 0.5).news
+    assert news == CookieNews(set_id=3, title="cookies 3", owner="ann", reason="cookies 3 are signed out")

@@ -140,12 +140,12 @@ async def test_a_stopped_run_is_waited_for_by_nobody(harness: Harness) -> None:
 async def test_a_task_that_cannot_be_run_is_told_in_the_history(harness: Harness) -> None:
     task = await harness.task()
     await harness.schedule(task)
-    await harness.change(task, use_cookie=True)
+    await harness.change(task, account_pool="a")
     await harness.pass_time(HOUR_S)
     await fire_all(harness)
     (firing,) = await history(harness)
     assert firing.outcome == "failed"
-    assert "use_cookie" in firing.reason
+    assert "account_pool" in firing.reason
 
 
 async def test_a_run_started_by_hand_between_looking_and_firing_is_not_overlapped(harness: Harness) -> None:

@@ -226,8 +226,8 @@ async def test_the_proxies_of_a_pool_that_a_request_went_through_are_named(
     backend: SqliteBackend, run: Run
 ) -> None:
     worker = await backend.frontier.join(WorkerRegistration("worker-2"))
-    (fresh,) = await take(backend, worker, run)
-    await settle(backend, failed(fresh, delay_s=0.0, proxy_id=3))
+    (fresh,) = [one for one in await take(backend, worker, run) if one.request.url.endswith("/fresh")]
+    await settle(backend, failed(fresh, delay_s=0.0, proxy_id=3, cookies_id=7))
     (again,) = await take(backend, worker, run)
     await settle(backend, done(again, proxy_id=4))
     plan = msgspec.structs.replace(PLAN, fetch=FetchPlan(proxy_pool="dc"))
@@ -236,6 +236,7 @@ async def test_the_proxies_of_a_pool_that_a_request_went_through_are_named(
     assert told is not None
     assert told.proxy == UsedProxyView("4", "http://b.example:80")
     assert [failure.proxy for failure in told.failures] == [UsedProxyView("3", None)]
+    assert [failure.cookies for failure in told.failures] == ["7"]
 
 
 async def test_a_request_with_a_body_is_found_by_its_url(backend: SqliteBackend) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from smartspider.core.errors import NotBuilt
+from smartspider.core.runs.run import VAULT
 from smartspider.taskfile.checks import find_missing
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
@@ -17,17 +18,18 @@ def missing(task: dict[str, Any]) -> list[str]:
 
 
 def test_the_example_of_the_contract_needs_only_the_vault(seed: dict[str, Any]) -> None:
-    assert missing(seed) == ["use_cookie", "cookie_id"]
+    assert missing(seed) == []
+    plan = compile_task(parse_task(seed))
+    assert (plan.vault_cookies, VAULT in plan.needs) == ("3", True)
 
 
 def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any]) -> None:
     with pytest.raises(NotBuilt) as caught:
-        compile_task(parse_task(seed))
+        compile_task(parse_task({**seed, "account_pool": "main", "archive": {"warc": True}}))
     assert caught.value.message == (
-        "this version cannot run the task: use_cookie: cookies from the vault are not supported yet; "
-        "cookie_id: cookies from the vault are not supported yet"
+        "this version cannot run the task: archive.warc: the WARC archive is not supported yet; "
+        "account_pool: account pools are not supported yet"
     )
-    assert '{"Cookie": "${COOKIE}"}' in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -45,8 +47,6 @@ def test_a_task_that_needs_too_much_is_refused_with_one_line(seed: dict[str, Any
         ({"sinks": [{"use": "x"}]}, "sinks"),
         ({"alerts": {"empty_fields": 0.5}}, "alerts.empty_fields"),
         ({"archive": {"warc": True}}, "archive.warc"),
-        ({"use_cookie": True}, "use_cookie"),
-        ({"cookie_id": 3}, "cookie_id"),
         ({"account_pool": "a"}, "account_pool"),
     ],
 )

@@ -10,7 +10,7 @@ from smartspider.core.errors import Problem, TaskInvalid
 from smartspider.taskfile.load import parse_task
 
 PROXY = "`smartspider proxy add URL --pool NAME` and fetch.proxy_pool, or SMARTSPIDER_PROXY for all requests"
-COOKIE = 'send your own: fetch.headers {"Cookie": "${COOKIE}"}, stored by `smartspider secret set COOKIE`'
+COOKIE = "`smartspider cookie upload --domain DOMAIN FILE` stores a login, and use_cookie sends it"
 MISTAKES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"concurency": 3}, "concurency", "unknown key 'concurency'", "did you mean 'concurrency'?"),
     ({"useCookie": True}, "useCookie", "unknown key 'useCookie'", "did you mean 'use_cookie'?"),

@@ -89,6 +89,9 @@ TABLES = (
     ExportedTable("secret"),
     ExportedTable("sealed", ("kind", "id")),
     ExportedTable("proxy", shifted=("banned_until",)),
+    ExportedTable("cookie_set"),
+    ExportedTable("cookie_slot", ("set_id", "number"), shifted=("until",)),
+    ExportedTable("stored_cookie"),
     ExportedTable("notification_target"),
     ExportedTable("notification", shifted=("due_at",)),
     ExportedTable("firing", ("schedule_id", "fire_at")),
@@ -114,6 +117,8 @@ COUNTED = (
     "schedule",
     "secret",
     "proxy",
+    "cookie_set",
+    "stored_cookie",
     "notification_target",
     "notification",
 )

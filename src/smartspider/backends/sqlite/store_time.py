@@ -49,7 +49,7 @@ def take_step(
 ) -> float:
     """Let store time follow the wall clock; return the new shift."""
     shift_s += step.ahead_s
-    for move in (SQL.move_leases, SQL.move_later):
+    for move in (SQL.move_leases, SQL.move_later, SQL.move_slots):
         connection.execute(move, (step.ahead_s,))
     connection.execute(SQL.open_lanes)
     connection.execute(clocks.SQL.set, (shift_s, clock.boot(), clock.slept()))

@@ -37,6 +37,7 @@ from smartspider.installation.data_folder import (
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.output import PLAIN, OutputOptions
 from smartspider.interfaces.secret_source import OWN_COMMAND
+from smartspider.services.identities.cookies import check_cookies
 from smartspider.services.identities.proxies import check_pools
 from smartspider.services.plans import compile_plan, plan_columns
 from smartspider.services.results.columns import stored_columns
@@ -130,6 +131,7 @@ async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart:
     _cancel_on_signals()
     await read_secrets(folder.secrets, plan, OWN_COMMAND)  # a missing one is reported before a run is created
     await check_pools(folder, plan, is_local=True)
+    await check_cookies(folder, plan, is_local=True)
     with ExitStack() as locks:
         locks.enter_context(task_lock(folder.path, plan.name))
         pending = runs_with_pending_output(folder.path) if options.outputs else ()
@@ -175,8 +177,11 @@ async def _crawl_run(
     folder: DataFolder, run: Run, plan: Plan, options: CrawlOptions, *, is_stopping: bool
 ) -> Run:
     """Crawl a run until it ends or the user interrupts it (`is_stopping`: has done so), and return it."""
+    progress = ProgressDisplay(
+        folder.store, run.id, folder.clock, explain=lambda: _why_stalled(folder, run.id)
+    )
     try:
-        async with ProgressDisplay(folder.store, run.id, folder.clock):
+        async with progress:
             return await crawl_run(
                 folder,
                 run,
@@ -187,6 +192,13 @@ async def _crawl_run(
             )
     except asyncio.CancelledError:
         return await folder.store.get_run(run.id)
+
+
+async def _why_stalled(folder: DataFolder, run_id: int) -> str:
+    from smartspider.services.runs.stall import explain_stall
+
+    found = await explain_stall(folder, run_id)
+    return " ".join([found.summary, *(f"To go on: {one.advice}." for one in found.causes[:1])])
 
 
 async def _write_rows(

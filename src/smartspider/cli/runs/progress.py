@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any
 
@@ -107,11 +108,23 @@ def _slowed(host: HostStatus) -> str:
 class ProgressDisplay:
     """Show the progress of a run while it is crawled. Errors of the display never stop the run."""
 
-    def __init__(self, store: RunStore, run_id: int, clock: Clock, *, line_s: float = LINE_S) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        run_id: int,
+        clock: Clock,
+        *,
+        explain: Callable[[], Awaitable[str]] | None = None,
+        line_s: float = LINE_S,
+    ) -> None:
         self._store = store
         self._run_id = run_id
         self._clock = clock
+        self._explain = explain
+        """Returns why the run does not move."""
         self._line_s = line_s
+        self._ask_at = clock.monotonic() + line_s
+        self._reason = ""
         self._task: asyncio.Task[None] | None = None
         self._rate = PageRate()
 
@@ -136,7 +149,10 @@ class ProgressDisplay:
     async def line(self) -> str:
         """Read the run and return its progress in a line."""
         counts = counts_of(await self._store.get_run(self._run_id))
-        line = progress_line(counts, self._rate.update(self._clock.monotonic(), counts.done))
+        rate = self._rate.update(self._clock.monotonic(), counts.done)
+        line = progress_line(counts, rate)
+        if why := await self._why(counts, rate):
+            return f"{line}. {why}"
         hosts = await self._store.hosts(self._run_id, 1) if counts.open else []
         slowed = "".join(f", {host.host} {_slowed(host)}" for host in hosts if host.set_by == ADAPTIVE)
         return line + slowed
@@ -146,13 +162,24 @@ class ProgressDisplay:
         from rich.table import Table
 
         counts = counts_of(await self._store.get_run(self._run_id))
-        bar = progress_bar(counts, self._rate.update(self._clock.monotonic(), counts.done))
-        slowest = await self.slowest_host()
+        rate = self._rate.update(self._clock.monotonic(), counts.done)
+        bar = progress_bar(counts, rate)
+        slowest = await self._why(counts, rate) or await self.slowest_host()
         outer = Table.grid()
         outer.add_row(bar)
         if slowest:
             outer.add_row(plain_text(slowest, "dim"))
         return outer
+
+    async def _why(self, counts: ProgressCounts, rate: float) -> str:
+        """Return why no page was finished recently, asked at intervals; empty if some were."""
+        if rate or not counts.open or self._explain is None:
+            self._reason = ""
+            self._ask_at = self._clock.monotonic() + self._line_s
+        elif self._clock.monotonic() >= self._ask_at:
+            self._ask_at = self._clock.monotonic() + self._line_s
+            self._reason = await self._explain()
+        return self._reason
 
     async def slowest_host(self) -> str:
         """Return the host with the longest queue, its delay and its hold; "" if there is none."""

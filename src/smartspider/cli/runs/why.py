@@ -91,6 +91,8 @@ def _print_record(record: RecordView) -> None:
         _print_fact("closed", f"{record.closed_at} as {record.state}")
     if record.proxy is not None:
         _print_fact("proxy", _proxy_text(record.proxy))
+    if record.cookies is not None:
+        _print_fact("cookies", record.cookies)
     if record.target is not None:
         _print_fact("redirects to", record.target)
     if record.returns:
@@ -102,6 +104,7 @@ def _print_outcome(record: RecordView) -> None:
     """Print what the fetches of a request brought."""
     for failure in record.failures:
         through = "" if failure.proxy is None else f" through proxy {_proxy_text(failure.proxy)}"
+        through += "" if failure.cookies is None else f" with cookies {failure.cookies}"
         _print_fact("failed", f"{failure.at} {failure.reason} after {failure.elapsed_s:.2f} s{through}")
     for example in record.examples:
         _print_fact("item", bytes(example).decode(errors="replace")[:200])

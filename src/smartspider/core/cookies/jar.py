@@ -89,7 +89,7 @@ class CookieJar:
         host, is_secure = host_of(url), url.startswith("https:")
         for header in headers:
             cookie = parse_set_cookie(header, now)
-            if cookie is None or (cookie.is_secure and not is_secure) or not _keeps_prefix(cookie):
+            if cookie is None or (cookie.is_secure and not is_secure) or not keeps_prefix(cookie):
                 continue
             domain = _domain_for(cookie, host)
             if domain is not None:
@@ -195,7 +195,7 @@ def _domain_for(cookie: SetCookie, host: str) -> str | None:
     return domain
 
 
-def _keeps_prefix(cookie: SetCookie) -> bool:
+def keeps_prefix(cookie: SetCookie) -> bool:
     """Return False for a cookie whose name promises more than its attributes hold."""
     name = cookie.name.lower()
     if name.startswith(_HOST_PREFIX):

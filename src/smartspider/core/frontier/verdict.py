@@ -23,7 +23,7 @@ skipped: closed by a rule without a fetch · dead: buried after failures · brok
 ClosedState = Literal["done", "redirect", "missing", "skipped", "dead", "broken"]
 
 
-Culprit = Literal["url", "host", "proxy"]
+Culprit = Literal["url", "host", "proxy", "cookies"]
 """Whose fault a failure is. One failure has one culprit."""
 
 
@@ -41,6 +41,14 @@ class HostNews(News, frozen=True, gc=False):
     slow_down: bool = False
     hold_s: float | None = None
     """Put the host on hold for so long (Retry-After)."""
+
+
+class CookieNews(News, frozen=True, gc=False):
+    """A set of cookies was set aside: its site no longer knows the login."""
+
+    set_id: int
+    title: str
+    owner: str
 
 
 class Validators(msgspec.Struct, frozen=True, gc=False):
@@ -141,6 +149,13 @@ class Settlement(msgspec.Struct, frozen=True):
     """Cookies of the run that changed before this was settled, and are not stored yet."""
     proxy_id: int | None = None
     """The proxy of a pool that its last request went through."""
+    cookies_id: int | None = None
+    """The cookies of the vault that it was sent with."""
+
+    @property
+    def cookie_news(self) -> CookieNews | None:
+        """The observation about cookies of the vault, if there is one."""
+        return next((news for news in self.news if isinstance(news, CookieNews)), None)
 
     @property
     def host_news(self) -> HostNews | None:

@@ -15,11 +15,13 @@ WAITING_BYTES = 1_000_000_000
 
 
 class FetchProgress:
-    """The state of a request while it is fetched, set by its transport."""
+    """The state of a request while it is fetched, set by its transport and by those who lend it cookies."""
 
-    __slots__ = ("only_waits", "proxy_id", "received")
+    __slots__ = ("cookies_id", "only_waits", "proxy_id", "received")
 
     def __init__(self) -> None:
+        self.cookies_id: int | None = None
+        """The cookies of the vault that it is sent with."""
         self.only_waits = False
         """The transport does nothing but wait for the network."""
         self.received = 0

@@ -64,7 +64,7 @@ class Expectations:
     ) -> None:
         """Raise `SignedOut` for a redirect to a login form, unless the task sends a form from there."""
         is_redirected = bool(page.hops) or "redirects" in request.extras.meta
-        if not is_redirected or not self._is_rules or _PASSWORD.search(page.body, 0, _SEARCHED) is None:
+        if not is_redirected or not self._is_rules or not has_password_field(page.body):
             return
         if any(child.extras.method != "GET" for child in children):
             return
@@ -95,6 +95,11 @@ class Expectations:
 
     def _has_value(self, item: Item) -> bool:
         return any(item.get(name) not in EMPTY for name in self._fields)
+
+
+def has_password_field(body: bytes) -> bool:
+    """Return whether a page asks for a password."""
+    return _PASSWORD.search(body, 0, _SEARCHED) is not None
 
 
 def is_last(extraction: Extraction) -> bool:

@@ -139,13 +139,15 @@ class Plan(msgspec.Struct, frozen=True):
     recrawl: RecrawlPolicy = RecrawlPolicy()
     urls: Literal["exact", "bloom"] = "exact"
     """`bloom`: a Bloom filter alone decides what is known; it may skip a new URL."""
+    vault_cookies: str | None = None
+    """Requests are sent with cookies of the vault: those with this id or name; empty: those for each host."""
     runs_functions: bool = False
     """Steps or rules are functions of Python files; only local commands run them."""
 
     @property
     def needs(self) -> frozenset[str]:
         """The capabilities a worker must have to lease requests of the run."""
-        vault = [VAULT] if self.fetch.proxy_pools else []
+        vault = [VAULT] if self.fetch.proxy_pools or self.vault_cookies is not None else []
         return frozenset({*self.fetch.modes, *map(secret_capability, self.secrets), *vault})
 
     @property

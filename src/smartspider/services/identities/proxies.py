@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 from smartspider.core.access import Principal, require
 from smartspider.core.errors import Problem, RequestInvalid, SettingInvalid
@@ -73,8 +73,7 @@ async def check_pools(installation: Installation, plan: Plan, *, is_local: bool 
     """Raise `SettingInvalid` if a pool of a plan has no proxy."""
     if not plan.fetch.proxy_pools:
         return
-    with ExitStack() as opening:
-        vaults = _vaults(installation, opening, is_local=is_local)
+    with installation.open_vaults(is_local=is_local) as vaults:
         for pool in plan.fetch.proxy_pools:
             await vault_with_pool(vaults, pool)
 
@@ -87,21 +86,12 @@ async def pooled_urls(installation: Installation, plan: Plan) -> PooledUrls:
     """Return the URLs of the proxies of a plan, of the vault that a crawl of it takes them from."""
     found: dict[tuple[str, int], str] = {}
     if plan.fetch.proxy_pools:
-        with ExitStack() as opening:
-            vaults = _vaults(installation, opening, is_local=True)
+        with installation.open_vaults(is_local=True) as vaults:
             for pool in plan.fetch.proxy_pools:
                 with suppress(SettingInvalid):  # all its proxies were removed
                     vault = await vault_with_pool(vaults, pool)
                     found |= {(pool, one.id): one.url for one in await vault.proxies.find(pool=pool)}
     return found
-
-
-def _vaults(installation: Installation, opening: ExitStack, *, is_local: bool) -> list[Vault]:
-    """Return the vault of an installation, and if it is local, that of the person's commands."""
-    other = None
-    if is_local and installation.open_user_vault is not None:
-        other = opening.enter_context(installation.open_user_vault())
-    return [installation.vault] if other is None else [installation.vault, other]
 
 
 async def open_one(installation: Installation, pools: Sequence[str], *, opened_by: str) -> str:

@@ -21,6 +21,7 @@ STATES: dict[str, NotificationEvent] = {
     "failed": "run.failed",
     "paused": "run.paused",
 }
+EVENTS: dict[str, NotificationEvent] = {"cookies.invalid": "cookies.invalid"}
 COMPARED = 5
 FEWEST = 3
 """Earlier runs needed for a median."""
@@ -57,6 +58,9 @@ class NotificationBody(msgspec.Struct, frozen=True, omit_defaults=True):
     at: str
     run: RunSummary
     usual_items: float | None = None
+    cookies: str | None = None
+    """The id of cookies that were set aside."""
+    reason: str | None = None
 
 
 def usual_items(items: int, earlier: Sequence[int]) -> float | None:
@@ -71,9 +75,8 @@ async def notifications_of(
     event: RunEvent, targets: Sequence[NotificationTarget], store: RunStore
 ) -> list[Put]:
     """Return the notifications of an event, one for each subscribed target and name."""
-    if event.name != "run.state":
-        return []
-    name = STATES.get(_data(event).get("to", ""))
+    data = _data(event)
+    name = EVENTS.get(event.name) or (STATES.get(data.get("to", "")) if event.name == "run.state" else None)
     if name is None:
         return []
     try:
@@ -81,7 +84,11 @@ async def notifications_of(
     except NotFound:
         return []
     subscribed = [one for one in targets if one.created_at <= event.at and one.task_id in (None, run.task_id)]
-    put = _put(event, subscribed, NotificationBody(name, format_time(event.at), _summary(run, event)))
+    body = NotificationBody(name, format_time(event.at), _summary(run, event))
+    if name == "cookies.invalid":
+        reason = mask_text(data.get("reason", ""))
+        body = msgspec.structs.replace(body, cookies=str(data.get("set_id", "")), reason=reason)
+    put = _put(event, subscribed, body)
     if name == "run.finished" and any("run.few_rows" in one.events for one in subscribed):
         earlier = await store.list_runs(
             task_id=run.task_id, states=["completed"], before=run.id, limit=COMPARED

@@ -23,6 +23,7 @@ EVENTS = {
     "run.failed": "failed",
     "run.paused": "paused",
     "run.few_rows": "has far fewer rows than usual",
+    "cookies.invalid": "cookies are signed out",
     "store.full": "the store is full",
     "store.returned": "the store accepts writes again",
     "test": "test",
@@ -113,6 +114,8 @@ def describe(message: Message) -> tuple[str, list[str]]:
     event = EVENTS.get(content["event"], content["event"])
     of_run = "" if store else f"{run.get('task', '')}, run {run.get('run_id', '')}: "
     lines = [f"{name}: {value}" for name, value in {**run, **store}.items() if value not in ("", None)]
+    if "reason" in content:
+        lines.append(f"reason: {content['reason']}")
     if "usual_items" in content:
         lines.append(f"usual items: {content['usual_items']:g}")
     return f"{of_run}{event}", [f"{event} at {content['at']}", "", *lines]

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from smartspider.core.datetimes import format_time
+from smartspider.core.errors import NotFound, SettingInvalid
 from smartspider.core.plurals import count
 from smartspider.core.redaction.redactor import without_userinfo
 from smartspider.core.runs.run import GUARD, LIMIT, SECRET, UNFINISHED, VAULT, Run
 from smartspider.core.workers.worker import WorkerRecord, describe_silent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import VARIABLE
+from smartspider.services.identities.cookies import vault_with_cookies
 from smartspider.services.plans import run_plan
 from smartspider.services.runs import closed_gates
 from smartspider.services.runs.blockers import find_blockers
@@ -61,7 +63,11 @@ async def explain_stall(installation: Installation, run_id: int) -> StallView:
     activity = await installation.diagnostics.activity(run_id, MAX_GATES)
     workers = await installation.workers.find()
     run = activity.progress.run
-    blockers = await find_blockers(installation) or await _find_no_proxy(installation, run)
+    blockers = (
+        await find_blockers(installation)
+        or await _find_no_proxy(installation, run)
+        or await _find_no_cookies(installation, run)
+    )
     owner = (await installation.tasks.get(run.task_id)).owner if run.task_id else ""
     return find_causes(RunSituation(activity, workers, run_knobs(run).concurrency, blockers, owner))
 
@@ -77,6 +83,20 @@ async def _find_no_proxy(installation: Installation, run: Run) -> list[Cause]:
     what = f"all {len(found)} proxies of {named} are banned: proxy {found[0].id} failed with {found[0].error}"
     advice = "wait until a ban ends, or check them: `smartspider proxy list`, `smartspider proxy check ID`"
     return [Cause("no_proxy", what[:MAX_REASON_LENGTH], advice, ends_at)]
+
+
+async def _find_no_cookies(installation: Installation, run: Run) -> list[Cause]:
+    """Return the cookies of a run, if none of them is active."""
+    plan = run_plan(run) if run.state in UNFINISHED and VAULT in run.needs else None
+    if plan is None or plan.vault_cookies is None:
+        return []
+    with installation.open_vaults(is_local=not installation.is_cluster) as vaults:
+        try:
+            await vault_with_cookies(vaults, plan, None)
+        except (SettingInvalid, NotFound) as error:
+            advice = "log in and upload new cookies: `smartspider cookie upload`; the run goes on by itself"
+            return [Cause("no_identity", error.message[:MAX_REASON_LENGTH], advice)]
+    return []
 
 
 def find_causes(situation: RunSituation) -> StallView:

@@ -12,6 +12,7 @@ from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning, settings_of
 from smartspider.core.tasks import TaskRecord, TaskVersion
 from smartspider.installation.installation import Installation
+from smartspider.services.identities.cookies import check_cookies
 from smartspider.services.identities.proxies import check_pools
 from smartspider.services.plans import compile_plan
 from smartspider.services.quotas import check_quota
@@ -46,7 +47,7 @@ async def start_run(
     plan = await installation.offload.run(runnable_plan, version, installation.policy, holder=principal.name)
     if plan.downloads:
         installation.require_files_path()
-    await check_pools(installation, plan)
+    await _check_vault(installation, plan, task)
     await check_quota(installation, principal, "runs", task.owner)
     run = await installation.store.create_run(
         plan,
@@ -63,7 +64,14 @@ async def start_run(
 async def newest_plan(installation: Installation, task: TaskRecord) -> Plan:
     """Return the plan of the newest version of a task; raise if it cannot run here."""
     version = await installation.tasks.version(task.id, task.version)
-    return await installation.offload.run(runnable_plan, version, installation.policy)
+    plan = await installation.offload.run(runnable_plan, version, installation.policy)
+    await _check_vault(installation, plan, task)
+    return plan
+
+
+async def _check_vault(installation: Installation, plan: Plan, task: TaskRecord) -> None:
+    await check_pools(installation, plan)
+    await check_cookies(installation, plan, task.owner)
 
 
 def runnable_plan(version: TaskVersion, policy: AddressPolicy) -> Plan:

@@ -59,6 +59,8 @@ class Attempt(msgspec.Struct, frozen=True):
     """The delay that was in force for it; None if there was none."""
     proxy_id: int | None
     """The proxy of a pool that it went through."""
+    cookies_id: int | None
+    """The cookies of the vault that it was sent with."""
 
 
 class UrlRecord(msgspec.Struct, frozen=True):
@@ -83,6 +85,8 @@ class UrlRecord(msgspec.Struct, frozen=True):
     closed_at: float | None
     proxy_id: int | None
     """The proxy of a pool that its page came through."""
+    cookies_id: int | None
+    """The cookies of the vault that it was sent with."""
     place: str
     """The place of an open request: queued, waiting until a time, or leased by a worker."""
     failures: list[Attempt] = []

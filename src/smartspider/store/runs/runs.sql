@@ -67,7 +67,7 @@ SELECT id, host_id, -priority, returns, cause, is_next_page FROM url WHERE id = 
 
 -- open_again: reopen a request for another visit
 UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, cause = NULL, status = NULL, target_id = NULL, attempts = 0,
-    lone_returns = 0, closed_at = NULL, proxy_id = NULL
+    lone_returns = 0, closed_at = NULL, proxy_id = NULL, cookies_id = NULL
 WHERE id = ?
 
 -- opened: count reopened requests out of a state
@@ -134,7 +134,7 @@ SELECT id FROM url WHERE fingerprint = ?1 AND run_id = ?2
 SELECT u.id, u.run_id, u.url, u.state, coalesce(u.reason, ''), u.cause, u.status, u.page, u.depth, u.priority, u.attempts,
        u.returns, u.items,
        (SELECT url FROM url p WHERE p.id = u.parent_id), (SELECT url FROM url t WHERE t.id = u.target_id),
-       u.found_at, u.closed_at, u.proxy_id
+       u.found_at, u.closed_at, u.proxy_id, u.cookies_id
 FROM url u WHERE u.id = ?1
 
 -- pages: requests of a run that match, among some, in the order they were found
@@ -188,7 +188,7 @@ SELECT worker.name, lease.deadline_at FROM lease LEFT JOIN worker ON worker.id =
 SELECT due_at FROM later WHERE url_id = ?1 AND due_at > ?2
 
 -- attempts: failed attempts
-SELECT at, status, reason, cause, elapsed_s, delay_s, proxy_id FROM attempt WHERE url_id = ? ORDER BY id
+SELECT at, status, reason, cause, elapsed_s, delay_s, proxy_id, cookies_id FROM attempt WHERE url_id = ? ORDER BY id
 
 -- host_queues: queues of a run by host
 SELECT l.host_id, h.name, l.queued, h.held_until, h.hold_reason,

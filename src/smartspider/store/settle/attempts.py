@@ -72,6 +72,7 @@ class FailedAttempts:
                 *(settlement.lease.url_id, self._now, verdict.status, verdict.reason),
                 *(verdict.cause or "other", settlement.elapsed_s, delay_s),
                 settlement.proxy_id,
+                settlement.cookies_id,
             )
         )
 

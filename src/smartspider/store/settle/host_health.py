@@ -152,7 +152,8 @@ class HostHealth:
         left = rows(self._connection, SQL.host_down, (self._run_id, host_id))
         cause = "host_held" if state == "skipped" else "host_down"
         self._connection.executemany(
-            SQL.close, [(state, reason, cause, None, 0, None, self._now, None, url_id) for url_id, _ in left]
+            SQL.close,
+            [(state, reason, cause, None, 0, None, self._now, None, None, url_id) for url_id, _ in left],
         )
         self._connection.frontier.forget_host(self._run_id, host_id, [url_id for url_id, _ in left])
         for _, is_next_page in left:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from smartspider.core.events import Event, FetchRetried, UrlsLeftOut
+from smartspider.core.events import CookiesInvalid, Event, FetchRetried, UrlsLeftOut
 from smartspider.core.failpoints import reach
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.frontier.verdict import Close, RetryLater, Settlement, UrlState
@@ -145,6 +145,9 @@ class RunSettlement:
                     assert_never(verdict)
             self._deltas.bytes_read += settlement.bytes_read
             self._deltas.duplicate_urls += settlement.duplicate_urls
+            if (news := settlement.cookie_news) is not None:
+                what = (news.set_id, news.title, news.owner, news.reason)
+                self._events.append(CookiesInvalid(self._run_id, *what))
             host_id = self._hosts[settlement.lease.url_id]
             self._health.record(host_id, settlement, is_late=self._deltas.late > late)
         reach("settle.decided")
@@ -360,6 +363,7 @@ class RunSettlement:
             target_id,
             self._now,
             None if verdict.state == "skipped" else settlement.proxy_id,
+            None if verdict.state == "skipped" else settlement.cookies_id,
             url_id,
         )
         self._count_state(url_id, verdict)

@@ -10,7 +10,7 @@ SELECT id, state, host_id, visit, attempts, is_next_page, cause, parent_id FROM 
 
 -- close: close a request
 UPDATE url SET state = ?, reason = ?, cause = ?, status = ?, items = ?, target_id = ?, closed_at = ?,
-    proxy_id = ?
+    proxy_id = ?, cookies_id = ?
 WHERE id = ?
 
 -- add_url: add a request
@@ -81,7 +81,8 @@ UPDATE run SET late = late + ? WHERE id = ?
 UPDATE url SET attempts = attempts + ? WHERE id = ?
 
 -- add_attempt: store a failed attempt
-INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s, proxy_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s, proxy_id, cookies_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- trim_attempts: keep only the last few
 DELETE FROM attempt WHERE url_id = ?1 AND id NOT IN (SELECT id FROM attempt WHERE url_id = ?1 ORDER BY id DESC LIMIT 8)

@@ -144,8 +144,13 @@ class Task(Section):
     priority: int = Field(
         default=0, ge=0, le=1000, description="Weight on hosts shared with other runs: n counts as n + 1."
     )
-    use_cookie: bool = Field(default=False, description="Send cookies from the vault.")
-    cookie_id: CookieId | None = Field(default=None, description="Id of the cookies in the vault.")
+    use_cookie: bool = Field(
+        default=False,
+        description="Send cookies from the vault: those uploaded for the domain of each host.",
+    )
+    cookie_id: CookieId | None = Field(
+        default=None, description="Send these cookies from the vault: an id or a name (`cookie list`)."
+    )
     account_pool: Text | None = Field(default=None, description="Pool of accounts.")
     schedule: ScheduleForm | None = Field(
         default=None, description="When runs start.", examples=["0 6 * * *"]

@@ -23,7 +23,7 @@ from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession, Permit, TransportContext
+from smartspider.interfaces.fetcher import Cookies, Exchange, Fetcher, FetchSession, Permit, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.wiring.worker import proxy_of_settings
 
@@ -42,6 +42,8 @@ class FetchContext(msgspec.Struct, frozen=True):
     """Where secrets may be sent; None: to the origin of each URL that is fetched."""
     layers: PageLayers = {}
     """Layers of page type `default`, which every page that is fetched has."""
+    cookies: Cookies | None = None
+    """Cookies of the vault; None: those that sites set."""
     report: Callable[[str], object] | None = None
     """Called with a line about each request."""
 
@@ -92,7 +94,7 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
     trust = context.trust or OriginTrust([normal], named=plan.send_secrets_to)
     headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
     request = make_request(normal)
-    cookies = CookieJar(context.clock.now) if plan.cookies else None
+    cookies = context.cookies or (CookieJar(context.clock.now) if plan.cookies else None)
     session = FetchSession(cookies, proxy_of_settings(context.settings))
     async with open_transport(plan, TransportContext(context.clock, context.policy)) as opened:
         transport = opened if context.report is None else ReportedTransport(opened, context.report)

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from smartspider.core.cookies.jar import Cookie, CookieJar
 from smartspider.core.errors import RequestInvalid, SmartSpiderError, TimedOut
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.runs.plan import Plan
+from smartspider.engine.cookies.given import GivenCookies
 from smartspider.engine.permits import GatePermit
-from smartspider.engine.runtime import die_with_parent
+from smartspider.engine.runtime import SystemClock, die_with_parent
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings, read_settings
 from smartspider.interfaces.secret_source import NOBODY, SecretUse
@@ -53,6 +55,9 @@ class PreviewRequest(msgspec.Struct, frozen=True):
     time_limit_s: float
     url: str = ""
     pages: int = 1
+    cookie_domain: str = ""
+    cookies: bytes = b""
+    """Borrowed cookies for that domain, as MessagePack."""
 
 
 class PagePreview(msgspec.Struct, frozen=True):
@@ -79,18 +84,30 @@ class PreviewAnswer(msgspec.Struct, frozen=True):
     page: PagePreview | None = None
     suggestions: SuggestionsView | None = None
     error: PreviewError | None = None
+    cookies: bytes = b""
+    """The borrowed cookies that the site changed, as MessagePack."""
 
 
 async def answer(request: PreviewRequest) -> PreviewAnswer:
     """Run a preview; errors are part of the answer."""
+    given = None
+    if request.cookie_domain:
+        cookies = msgspec.msgpack.decode(request.cookies, type=list[Cookie])
+        given = GivenCookies(request.cookie_domain, cookies, SystemClock())
+    found = await _answer(request, given)
+    changes = () if given is None else given.changes()
+    return msgspec.structs.replace(found, cookies=msgspec.msgpack.encode(changes)) if changes else found
+
+
+async def _answer(request: PreviewRequest, given: GivenCookies | None) -> PreviewAnswer:
     try:
         async with asyncio.timeout(request.time_limit_s):
             async with open_installation(Path(request.folder), settings_of(request)) as installation:
                 if request.kind == "page":
-                    return PreviewAnswer(page=await _preview_page(request, installation))
+                    return PreviewAnswer(page=await _preview_page(request, installation, given))
                 if request.kind == "suggest":
-                    return PreviewAnswer(suggestions=await _suggest(request, installation))
-                return PreviewAnswer(task=await _preview_task(request, installation))
+                    return PreviewAnswer(suggestions=await _suggest(request, installation, given))
+                return PreviewAnswer(task=await _preview_task(request, installation, given))
     except TimeoutError:
         return PreviewAnswer(error=_error(preview_timeout(request.time_limit_s)))
     except SmartSpiderError as error:
@@ -110,23 +127,27 @@ def preview_timeout(time_limit_s: float) -> TimedOut:
     )
 
 
-async def _preview_page(request: PreviewRequest, installation: Installation) -> PagePreview:
+async def _preview_page(
+    request: PreviewRequest, installation: Installation, given: GivenCookies | None
+) -> PagePreview:
     plan = compile_task(parse_task(request.task))
-    context = await _fetch_context(installation, plan)
+    context = await _fetch_context(installation, plan, given)
     page: Page = await fetch_with(context, request.url, plan.fetch.of_page(plan.entries[0].page))
     return PagePreview(page.url, page.status, apply_rules(request.task, page))
 
 
-async def _suggest(request: PreviewRequest, installation: Installation) -> SuggestionsView:
+async def _suggest(
+    request: PreviewRequest, installation: Installation, given: GivenCookies | None
+) -> SuggestionsView:
     plan = compile_task(parse_task(request.task))
     trust = OriginTrust([plan.entries[0].url], named=plan.fetch.send_secrets_to)
-    context = msgspec.structs.replace(await _fetch_context(installation, plan), trust=trust)
+    context = msgspec.structs.replace(await _fetch_context(installation, plan, given), trust=trust)
     fetch = partial(fetch_with, context, plan=plan.fetch)
     page, found = await find_candidates(request.url, fetch, None)
     return suggestions_view(page, found, request.url, dict(plan.fetch.headers))
 
 
-async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext:
+async def _fetch_context(installation: Installation, plan: Plan, given: GivenCookies | None) -> FetchContext:
     """Return the context of a fetch through the gates that all runs share."""
     gate, others = PreviewGate(installation.permits), installation.other_crawls
     return FetchContext(
@@ -137,10 +158,13 @@ async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext
         installation.store,
         await read_secrets(installation.secrets, plan, SecretUse(NOBODY)),
         layers=entry_layers(plan),
+        cookies=None if given is None else given.beside(CookieJar(installation.clock.now)),
     )
 
 
-async def _preview_task(request: PreviewRequest, installation: Installation) -> Preview:
+async def _preview_task(
+    request: PreviewRequest, installation: Installation, given: GivenCookies | None
+) -> Preview:
     plan = compile_task(parse_task(request.task))
     once = msgspec.structs.replace(plan.retry, max_attempts=1)  # a person waits for the answer
     plan = msgspec.structs.replace(plan, retry=once)
@@ -150,6 +174,7 @@ async def _preview_task(request: PreviewRequest, installation: Installation) -> 
         limit=request.pages,
         is_server=True,
         gated=lambda own: share_gates(own, installation),
+        given=given,
     )
 
 

@@ -19,6 +19,7 @@ from smartspider.interfaces.secret_source import SecretUse
 from smartspider.services.fair_limit import FairLimit, SlotLimits
 from smartspider.services.identities.proxies import open_one
 from smartspider.services.preview.preview import Preview
+from smartspider.wiring.preview.preview_cookies import borrowed_cookies
 
 if TYPE_CHECKING:
     from smartspider.installation.installation import Installation
@@ -77,14 +78,20 @@ class Previews:
         if pools:
             url = await open_one(self._installation, pools, opened_by=use.opened_by)
             settings = msgspec.structs.replace(settings, proxy=url)
-        request = PreviewRequest(
-            folder=str(self._installation.path),
-            environment=_environment(settings, secrets),
-            time_limit_s=self._limits.time_limit_s,
-            **what,
-        )
-        async with self.slots.turn(holder):
+        async with (
+            self.slots.turn(holder),
+            borrowed_cookies(self._installation.vault, what["task"], what.get("url"), use) as cookies,
+        ):
+            request = PreviewRequest(
+                folder=str(self._installation.path),
+                environment=_environment(settings, secrets),
+                time_limit_s=self._limits.time_limit_s,
+                cookie_domain=cookies.domain,
+                cookies=cookies.content,
+                **what,
+            )
             answer = await _answer(request, self._limits)
+            await cookies.store(answer.cookies)
         if answer.error is not None:
             raise _error(answer.error)
         return answer

@@ -23,6 +23,7 @@ from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import LIMIT
 from smartspider.engine.answer_reader import AnswerReader
+from smartspider.engine.cookies.given import GivenCookies
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.retry_or_close import Reading
 from smartspider.installation.installation import Installation
@@ -60,11 +61,13 @@ async def preview_task(
     is_server: bool = False,
     gated: Callable[[Installation], Installation] = lambda installation: installation,
     shown_level: str | None = None,
+    given: GivenCookies | None = None,
 ) -> Preview:
     """Fetch and extract at most `limit` pages of a task; nothing is stored.
 
     A server opens only the private addresses of its settings, a command those of the task's entries as well.
-    `gated` adds the gates of an installation. Log lines of `shown_level` are printed to standard error.
+    `gated` adds the gates of an installation, `given` are its cookies. Log lines of `shown_level` are
+    printed to standard error.
     """
     plan = without_downloads(plan)
     lists = MAX_SITEMAPS if any(name.startswith(OWN_PAGE) for name in plan.pages) else 0
@@ -83,7 +86,9 @@ async def preview_task(
         policy = folder.policy if is_server else folder.policy_for(plan)
         redactor = build_redactor(settings)
         bus = build_bus(*shown_lines("dry-run", shown_level, redactor))
-        factory = JobFactory(gated(folder), bus, recorder.wrap, redactor, is_local=not is_server)
+        factory = JobFactory(
+            gated(folder), bus, recorder.wrap, redactor, is_local=not is_server, given_cookies=given
+        )
         worker = run_worker(factory, run, plan, policy)
         recorder.on_enough = worker.stop
         await worker.run()

@@ -6,6 +6,7 @@ from functools import partial
 
 from smartspider.store.access.users import UserStore
 from smartspider.store.audit import AuditLog
+from smartspider.store.cookie_sets import CookieSetStore
 from smartspider.store.database import Database
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.events import EventFeed
@@ -41,6 +42,7 @@ class SqlBackend(Backend):
         self.quotas = QuotaStore(database)
         self.vault = VaultStore(database)
         self.proxies = ProxyStore(database)
+        self.cookie_sets = CookieSetStore(database)
         self.results = ResultStore(database)
         self.scaling = ScalingStore(database)
         self.schedules = ScheduleStore(database)

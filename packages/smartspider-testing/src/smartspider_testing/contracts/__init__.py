@@ -24,6 +24,7 @@ pytest.register_assert_rewrite(
 )
 
 from smartspider_testing.contracts.access.audit import AuditLogContract
+from smartspider_testing.contracts.access.cookies import CookieSetStoreContract
 from smartspider_testing.contracts.access.idempotency import IdempotencyStoreContract
 from smartspider_testing.contracts.access.proxies import ProxyStoreContract
 from smartspider_testing.contracts.access.users import UserStoreContract
@@ -50,6 +51,7 @@ __all__ = [
     "AuditLogContract",
     "Backend",
     "ChangingSinkContract",
+    "CookieSetStoreContract",
     "DiagnosticsContract",
     "EventFeedContract",
     "ExactUrlFilterContract",

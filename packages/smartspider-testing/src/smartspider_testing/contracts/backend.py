@@ -16,6 +16,7 @@ from smartspider.interfaces.sink import Position
 from smartspider.interfaces.worker_registry import WorkerRegistry
 from smartspider.store.access.users import UserStore
 from smartspider.store.audit import AuditLog
+from smartspider.store.cookie_sets import CookieSetStore
 from smartspider.store.diagnostics.store import Diagnostics
 from smartspider.store.events import EventFeed
 from smartspider.store.idempotency import IdempotencyStore
@@ -59,6 +60,7 @@ class Backend(ABC):
     answers: IdempotencyStore
     vault: VaultStore
     proxies: ProxyStore
+    cookie_sets: CookieSetStore
     schedules: ScheduleStore
     scaling: ScalingStore
     demand: Demand

@@ -4,7 +4,9 @@
 
 The login has a CSRF token that belongs to a cookie. Strangers are redirected to the login, or read that they
 should sign in. With `--rotates 1` every answer replaces the cookie of the session, and only the one that was
-sent last stays good beside it; with a larger number, so many before. `/_stats` tells what happened.
+sent last stays good beside it; with a larger number, so many before. `/_stats` tells what happened. With
+`--sessions 3` three sessions are open from the start, whose cookies `session_cookie` gives, and
+`/_end?session=1` ends one.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -27,10 +30,17 @@ CANARY = "c4n4ry"
 """Part of every cookie value: it must not appear in any output."""
 
 
+def session_cookie(number: int) -> str:
+    """Return the cookie of a session that is open from the start."""
+    return f"session={CANARY}-open-{number}"
+
+
 class Members:
     """The site and its sessions."""
 
-    def __init__(self, *, refusal: str, rotates: int, delay_s: float, ends_at: int) -> None:
+    def __init__(
+        self, *, refusal: str, rotates: int, delay_s: float, ends_at: int, sessions: int = 0
+    ) -> None:
         self._refuses_by_words = refusal == "words"
         self._rotates = rotates
         self._delay_s = delay_s
@@ -40,7 +50,10 @@ class Members:
         """The session of each value of the cookie that is good."""
         self._values: dict[int, list[str]] = {}
         self._has_ended = False
-        self.stats: dict[str, Any] = {"logins": 0, "refused": [], "served": []}
+        self.stats: dict[str, Any] = {"logins": 0, "refused": [], "served": [], "most": {}}
+        self._now: Counter[int] = Counter()
+        for number in range(1, sessions + 1):
+            self._open(number)
 
     def app(self) -> web.Application:
         """Return the application."""
@@ -52,6 +65,9 @@ class Members:
                 web.get(r"/list/{number:\d+}", self._list),
                 web.get(r"/entry/{number:\d+}", self._entry),
                 web.get("/_stats", self._stats),
+                web.get("/forbidden", self._forbidden),
+                web.get("/_open", self._open_session),
+                web.get("/_end", self._end_session),
             ]
         )
         return app
@@ -94,10 +110,15 @@ class Members:
         return await self._shown(request, f'<h1 class="name">entry {number}</h1>')
 
     async def _shown(self, request: web.Request, body: str) -> web.Response:
-        await asyncio.sleep(self._delay_s)
         sent = request.cookies.get("session", "")
-        session = self._good.get(sent)
-        if session is None:
+        session = self._good.get(sent, 0)
+        self._now[session] += 1
+        self.stats["most"][session] = max(self._now[session], self.stats["most"].get(session, 0))
+        try:
+            await asyncio.sleep(self._delay_s)
+        finally:
+            self._now[session] -= 1
+        if sent not in self._good:
             self.stats["refused"].append(request.path)
             if self._refuses_by_words:
                 return _html("<h1>Please sign in</h1>")
@@ -118,6 +139,23 @@ class Members:
         self._good[value] = session
         answer.set_cookie("session", value, httponly=True)
 
+    def _open(self, number: int) -> None:
+        value = session_cookie(number).partition("=")[2]
+        self._good[value] = -number
+        self._values[-number] = [value]
+
+    async def _forbidden(self, _request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "/login"})
+
+    async def _open_session(self, request: web.Request) -> web.Response:
+        self._open(int(request.query["session"]))
+        return web.json_response({})
+
+    async def _end_session(self, request: web.Request) -> web.Response:
+        for value in self._values.pop(-int(request.query["session"]), []):
+            self._good.pop(value, None)
+        return web.json_response({})
+
     async def _stats(self, _request: web.Request) -> web.Response:
         return web.json_response(self.stats)
 
@@ -134,6 +172,20 @@ async def serving_members(members: Members) -> AsyncIterator[str]:
         yield f"http://{host}:{port}/"
     finally:
         await runner.cleanup()
+
+
+def cookie_task(base: str, **more: Any) -> dict[str, Any]:
+    """Return a task that takes all entries with cookies of the vault."""
+    task = members_task(base, **more)
+    pages = {"entry": task["pages"]["entry"]}
+    kept = {key: value for key, value in task.items() if key != "follow"}
+    return {
+        "use_cookie": True,
+        **kept,
+        "entry_urls": [f"{base}/list/1"],
+        **task["pages"]["list"],
+        "pages": pages,
+    }
 
 
 def members_task(base: str, **more: Any) -> dict[str, Any]:
@@ -179,9 +231,14 @@ def main() -> None:
     parser.add_argument("--rotates", type=int, default=0)
     parser.add_argument("--delay-ms", type=float, default=0.0)
     parser.add_argument("--ends-at", type=int, default=0, help="list page that ends all sessions, once")
+    parser.add_argument("--sessions", type=int, default=0, help="sessions that are open from the start")
     told = parser.parse_args()
     members = Members(
-        refusal=told.refusal, rotates=told.rotates, delay_s=told.delay_ms / 1000, ends_at=told.ends_at
+        refusal=told.refusal,
+        rotates=told.rotates,
+        delay_s=told.delay_ms / 1000,
+        ends_at=told.ends_at,
+        sessions=told.sessions,
     )
     asyncio.run(serve_until_stopped(serving_members(members)))
 

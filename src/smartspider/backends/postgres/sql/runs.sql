@@ -31,12 +31,12 @@ WHERE id = ANY (?::bigint[]) AND state = (?::text[])[1] ORDER BY id
 
 -- open_again: reopen a request for another visit
 UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, cause = NULL, status = NULL, target_id = NULL, attempts = 0,
-    lone_returns = 0, closed_at = NULL, due_at = NULL, proxy_id = NULL
+    lone_returns = 0, closed_at = NULL, due_at = NULL, proxy_id = NULL, cookies_id = NULL
 WHERE id = ?
 
 -- open_again__many: reopen a request for another visit, for many
 UPDATE url SET state = 'open', visit = visit + 1, reason = NULL, cause = NULL, status = NULL, target_id = NULL, attempts = 0,
-    lone_returns = 0, closed_at = NULL, due_at = NULL, proxy_id = NULL
+    lone_returns = 0, closed_at = NULL, due_at = NULL, proxy_id = NULL, cookies_id = NULL
 WHERE id = ANY (?::bigint[])
 
 -- has_open: whether a run has open requests; the index is read only if the counters say that there are none, since it

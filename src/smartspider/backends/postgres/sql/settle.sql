@@ -11,9 +11,9 @@ SELECT id, state, host_id, visit, attempts, is_next_page, cause, parent_id FROM 
 -- close__many: close a request, for many
 UPDATE url SET state = closed.state, reason = closed.reason, cause = closed.cause, status = closed.status,
     items = closed.items, target_id = closed.target_id, closed_at = closed.at,
-    proxy_id = closed.proxy_id
-FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::float8[], ?::bigint[], ?::bigint[])
-    AS closed (state, reason, cause, status, items, target_id, at, proxy_id, id)
+    proxy_id = closed.proxy_id, cookies_id = closed.cookies_id
+FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::float8[], ?::bigint[], ?::bigint[],
+    ?::bigint[]) AS closed (state, reason, cause, status, items, target_id, at, proxy_id, cookies_id, id)
 WHERE url.id = closed.id
 
 -- add_url__many: add a request, for many
@@ -79,8 +79,9 @@ UPDATE url SET attempts = url.attempts + failed.times FROM unnest(?::bigint[], ?
 WHERE url.id = failed.id
 
 -- add_attempt__many: store a failed attempt, for many
-INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s, proxy_id)
-SELECT * FROM unnest(?::bigint[], ?::float8[], ?::bigint[], ?::text[], ?::text[], ?::float8[], ?::float8[], ?::bigint[])
+INSERT INTO attempt (url_id, at, status, reason, cause, elapsed_s, delay_s, proxy_id, cookies_id)
+SELECT * FROM unnest(?::bigint[], ?::float8[], ?::bigint[], ?::text[], ?::text[], ?::float8[], ?::float8[], ?::bigint[],
+    ?::bigint[])
 
 -- trim_attempts__many: keep only the last few, for many
 DELETE FROM attempt USING (

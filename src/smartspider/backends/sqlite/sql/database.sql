@@ -7,6 +7,9 @@ UPDATE lease SET deadline_at = deadline_at + ?
 -- move_later: shift due times
 UPDATE later SET due_at = due_at + ?
 
+-- move_slots: shift the terms of lent cookies
+UPDATE cookie_slot SET until = until + ? WHERE until > 0
+
 -- open_lanes: open all lanes, so that gates are read again
 UPDATE lane SET wake_at = NULL WHERE wake_at IS NOT NULL
 

@@ -171,7 +171,8 @@ CREATE TABLE url (
     lone_returns INTEGER NOT NULL DEFAULT 0,            -- those in which it was leased alone
     found_at     REAL NOT NULL,
     closed_at    REAL,
-    proxy_id     INTEGER                                -- the proxy of a pool that its page came through
+    proxy_id     INTEGER,                               -- the proxy of a pool that its page came through
+    cookies_id   INTEGER                                -- the cookies of the vault that it was sent with
 );
 CREATE UNIQUE INDEX url_identity ON url (run_id, fingerprint);
 CREATE INDEX url_open ON url (run_id) WHERE state = 'open';
@@ -313,7 +314,8 @@ CREATE TABLE attempt (
     cause     TEXT NOT NULL,
     elapsed_s REAL NOT NULL,
     delay_s   REAL,                                     -- the delay in force for its request
-    proxy_id  INTEGER                                   -- the proxy of a pool that it went through
+    proxy_id  INTEGER,                                  -- the proxy of a pool that it went through
+    cookies_id INTEGER                                  -- the cookies of the vault that it was sent with
 );
 CREATE INDEX attempt_url ON attempt (url_id);
 
@@ -560,6 +562,57 @@ CREATE TABLE proxy (                                    -- proxies by pool; thei
     used_at      REAL                                   -- NULL: never
 );
 CREATE INDEX proxy_pool ON proxy (pool, id);
+
+CREATE TABLE cookie_set (                               -- cookies of logins at sites; their values are in `sealed`
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain      TEXT NOT NULL,
+    name        TEXT NOT NULL,                          -- empty: none
+    owner       TEXT NOT NULL,
+    is_shared   INTEGER NOT NULL,                       -- 1: for the tasks of all users
+    state       TEXT NOT NULL,                          -- active, invalid, locked
+    slots       INTEGER NOT NULL,                       -- requests that may use it at the same time
+    check_url   TEXT NOT NULL,
+    signed_out  TEXT NOT NULL,                          -- JSON of the rule
+    uploads     INTEGER NOT NULL,
+    version     INTEGER NOT NULL,                       -- of the last change to its cookies
+    usage_count INTEGER NOT NULL,
+    used_at     REAL NOT NULL,                          -- 0: never
+    reason      TEXT NOT NULL,
+    wanted_at   REAL NOT NULL,                          -- when a borrower found no free slot
+    checked_at  REAL,
+    created_at  REAL NOT NULL,
+    updated_at  REAL NOT NULL
+);
+CREATE UNIQUE INDEX cookie_set_name ON cookie_set (name) WHERE name <> '';
+CREATE INDEX cookie_set_domain ON cookie_set (domain, state, used_at, id);
+
+CREATE TABLE cookie_slot (                              -- each is lent to one request at a time
+    set_id   INTEGER NOT NULL,
+    number   INTEGER NOT NULL,
+    token    TEXT NOT NULL,                             -- empty: never lent, or given back
+    holder   TEXT NOT NULL,
+    until    REAL NOT NULL,
+    since    REAL NOT NULL,
+    requests INTEGER NOT NULL,                          -- sent by the holder, as far as reported
+    PRIMARY KEY (set_id, number)
+) WITHOUT ROWID;
+CREATE INDEX cookie_slot_token ON cookie_slot (token) WHERE token <> '';
+
+CREATE TABLE stored_cookie (                            -- cookies of sets
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    set_id       INTEGER NOT NULL,
+    domain       TEXT NOT NULL,
+    path         BLOB NOT NULL,
+    name         BLOB NOT NULL,
+    version      INTEGER NOT NULL,                      -- cookie_set.version when it was stored
+    number       INTEGER NOT NULL,                      -- order of age
+    set_at       REAL NOT NULL,                         -- when it got its value
+    is_host_only INTEGER NOT NULL,
+    is_secure    INTEGER NOT NULL,
+    expires_at   REAL                                   -- NULL: none; 0: it was deleted
+);
+CREATE UNIQUE INDEX stored_cookie_key ON stored_cookie (set_id, domain, path, name);
+CREATE INDEX stored_cookie_version ON stored_cookie (set_id, version);
 
 CREATE TABLE notification_target (                      -- targets of notifications
     id         INTEGER PRIMARY KEY AUTOINCREMENT,

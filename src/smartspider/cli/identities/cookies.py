@@ -1,0 +1,206 @@
+"""`cookie upload|list|show|check|lock|unlock|delete`."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from smartspider.cli.exit_codes import code_of_findings
+from smartspider.cli.identities.vault import run_in_vault
+from smartspider.cli.lazy_group import CommandGroup
+from smartspider.cli.target import Target, collect, with_target
+from smartspider.cli.terminal.output import print_line, printed
+from smartspider.core.plurals import count
+
+if TYPE_CHECKING:
+    from smartspider.views.identities.cookies import (
+        CookieCheckView,
+        CookieDetailsView,
+        CookieSetView,
+        UploadedView,
+    )
+
+REF = click.argument("cookie_id", metavar="ID|NAME")
+
+
+def _title(one: CookieSetView) -> str:
+    return f"cookies {one.id}" + (f" {one.name}" if one.name else "") + f" for {one.domain}"
+
+
+def _state(one: CookieSetView) -> str:
+    return one.state + (f": {one.reason}" if one.reason else "")
+
+
+def _uploaded_message(made: UploadedView) -> str:
+    left_out = [f"{made.foreign} of other domains"] if made.foreign else []
+    left_out += [f"{made.expired} expired"] if made.expired else []
+    rest = f" ({' and '.join(left_out)} left out)" if left_out else ""
+    return f'{_title(made)}: {count(made.cookies, "cookie")}{rest}, for "cookie_id": {made.id}'
+
+
+def _print_sets(found: list[CookieSetView]) -> None:
+    from smartspider.cli.times import format_time
+
+    for one in found:
+        parts = [f"{one.id:>4}  {one.domain}", *([one.name] if one.name else []), one.owner, _state(one)]
+        parts += [count(one.cookies, "cookie"), f"{one.lent} of {one.limit} lent"]
+        parts += (
+            [f"{count(one.usage_count, 'request')}, last {format_time(one.last_used)}"]
+            if one.last_used
+            else []
+        )
+        print_line("  ".join([*parts, *(["shared"] if one.shared else [])]))
+
+
+def _print_details(found: CookieDetailsView) -> None:
+    from smartspider.cli.times import format_time
+
+    _print_sets([found])
+    for one in found.names:
+        where = one.domain if one.host_only else f".{one.domain}"
+        ends = "" if one.expires_at is None else f"  until {format_time(one.expires_at)}"
+        print_line(f"      {one.name}  {where}{one.path}{'  secure' if one.secure else ''}{ends}")
+
+
+def _print_check(found: CookieCheckView) -> None:
+    what = f"signed in, http {found.status}" if found.ok else found.reason
+    print_line(f"{_title(found.cookies)}: {what} ({found.url})")
+
+
+def _state_message(found: CookieSetView) -> str:
+    return f"{_title(found)}: {_state(found)}"
+
+
+@click.group(cls=CommandGroup)
+def cookie() -> None:
+    """Manage cookies of logins, which tasks send by use_cookie or cookie_id."""
+
+
+@cookie.command()
+@click.argument("file", metavar="FILE|-", type=click.File("rb"))
+@click.option("--domain", required=True, metavar="DOMAIN", help="The domain whose hosts get them.")
+@click.option("--name", default="", metavar="NAME", help="A name; cookies with this name are replaced.")
+@click.option("--shared/--private", default=None, help="For the tasks of all users, or of the owner only.")
+@click.option("--limit", type=int, default=None, metavar="N", help="Requests at the same time.  [default: 4]")
+@click.option("--check-url", default=None, metavar="URL", help="A page that only a login gets.")
+@click.option(
+    "--signed-out",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="What pages without a login look like: status=403, url=/login, selector=CSS or json=JMESPATH.",
+)
+@with_target
+@printed(message=_uploaded_message)
+def upload(  # noqa: PLR0917 - click passes them by name
+    file: BinaryIO,
+    domain: str,
+    name: str,
+    shared: bool | None,
+    limit: int | None,
+    check_url: str | None,
+    signed_out: tuple[str, ...],
+    target: Target,
+) -> UploadedView:
+    """Store the cookies of a login, encrypted. FILE is a Cookie header, Set-Cookie headers, cookies.txt, the
+    JSON of a browser extension or of Playwright, or a HAR file; only cookies of the domain are read from it.
+    """
+    import msgspec
+
+    from smartspider.core.cookies.formats import parse_cookies, written_cookies
+
+    rule = _rule(signed_out)
+    try:
+        text = file.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError("The file is not UTF-8 text.") from error
+    parsed = parse_cookies(text, domain.strip().lower().removeprefix("."), time.time())
+    made = run_in_vault(
+        target,
+        lambda operations: operations.upload_cookies(
+            domain=domain,
+            cookies=written_cookies(parsed.cookies),
+            name=name,
+            shared=shared,
+            limit=limit,
+            check_url=check_url,
+            signed_out=rule,
+        ),
+        creates=True,
+    )
+    return msgspec.structs.replace(made, foreign=parsed.foreign, expired=parsed.expired)
+
+
+def _rule(written: tuple[str, ...]) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    for one in written:
+        key, equals, value = one.partition("=")
+        if not equals or key not in {"status", "url", "selector", "json"}:
+            raise click.UsageError(f"--signed-out {one!r} is not KEY=VALUE: status, url, selector, json.")
+        if key == "status":
+            if not value.isdecimal():
+                raise click.UsageError(f"--signed-out {one!r}: a status is a number.")
+            found["status"] = [*found.get("status", []), int(value)]
+        else:
+            found[key] = value
+    return found or None
+
+
+@cookie.command("list")
+@click.option("--domain", default=None, metavar="DOMAIN", help="Only those of a domain.")
+@with_target
+@printed(_print_sets)
+def list_cookies(domain: str | None, target: Target) -> list[CookieSetView]:
+    """List cookies. Values are never shown."""
+    return run_in_vault(target, lambda operations: collect(partial(operations.list_cookies, domain=domain)))
+
+
+@cookie.command()
+@REF
+@with_target
+@printed(_print_details)
+def show(cookie_id: str, target: Target) -> CookieDetailsView:
+    """Show the names of cookies. Values are never shown."""
+    return run_in_vault(target, lambda operations: operations.get_cookies(cookie_id))
+
+
+@cookie.command()
+@REF
+@click.option("--url", default=None, metavar="URL", help="Instead of their --check-url.")
+@with_target
+@printed(_print_check, exit_code=lambda found: code_of_findings(is_ok=found.ok))
+def check(cookie_id: str, url: str | None, target: Target) -> CookieCheckView:
+    """Fetch a page with cookies: they are set aside if the site does not know the login. The exit code is 6
+    then.
+    """
+    return run_in_vault(target, lambda operations: operations.check_cookies(cookie_id, url=url))
+
+
+@cookie.command()
+@REF
+@with_target
+@printed(message=_state_message)
+def lock(cookie_id: str, target: Target) -> CookieSetView:
+    """Set cookies aside: no run uses them until they are unlocked."""
+    return run_in_vault(target, lambda operations: operations.lock_cookies(cookie_id))
+
+
+@cookie.command()
+@REF
+@with_target
+@printed(message=_state_message)
+def unlock(cookie_id: str, target: Target) -> CookieSetView:
+    """Make cookies active again."""
+    return run_in_vault(target, lambda operations: operations.unlock_cookies(cookie_id))
+
+
+@cookie.command()
+@REF
+@with_target
+@printed(message="deleted")
+def delete(cookie_id: str, target: Target) -> dict[str, Any]:
+    """Delete cookies."""
+    run_in_vault(target, lambda operations: operations.delete_cookies(cookie_id))
+    return {"id": cookie_id, "deleted": True}

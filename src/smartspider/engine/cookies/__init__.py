@@ -1,0 +1,1 @@
+"""Cookies of the vault, lent to the requests of a run."""
