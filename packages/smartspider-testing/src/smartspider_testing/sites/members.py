@@ -163,7 +163,7 @@ class Members:
 @asynccontextmanager
 async def serving_members(members: Members) -> AsyncIterator[str]:
     """Serve the site on a free port of loopback."""
-    runner = web.AppRunner(members.app())
+    runner = web.AppRunner(members.app(), handler_cancellation=True)
     await runner.setup()
     try:
         site = web.TCPSite(runner, "127.0.0.1", 0)
