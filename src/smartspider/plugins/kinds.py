@@ -131,7 +131,7 @@ LAYER: PluginKind[Callable[..., RequestLayer | ResponseLayer]] = PluginKind(
     "smartspider.layers",
     None,
     {
-        "json": "smartspider.extract.json_layer:JsonLayer",
+        "json": "smartspider.layers.json:JsonLayer",
     },
 )
 """Changes requests and answers of a task, named by `use` in `layers`; see `interfaces/layer.py`."""
