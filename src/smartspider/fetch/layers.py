@@ -11,21 +11,28 @@ import msgspec
 
 from smartspider.core.errors import FetchFailed, LayerFailed, NotBuilt, NotFound, Problem, TaskInvalid
 from smartspider.core.functions import CRASHES, error_text, pass_interrupt, printing_apart
-from smartspider.core.pages.page import Page
+from smartspider.core.pages.page import UNAUTHORIZED, Page
 from smartspider.core.pages.rules import OWN_PAGE
+from smartspider.core.redaction.redactor import Redactor
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.request import Request
+from smartspider.core.requests.request_headers import withheld
+from smartspider.core.requests.secrets import SecretValues, fill_values, references_in
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.core.workers import activity
 from smartspider.core.workers.time_limit import TimeLimit, TookTooLong
+from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Exchange, Fetcher
 from smartspider.interfaces.layer import LayerRefused, LayerRequest, RequestLayer, ResponseLayer
 from smartspider.plugins.kinds import LAYER
-from smartspider.plugins.options import construct, option_problems
+from smartspider.plugins.options import construct, option_parameters, option_problems
 from smartspider.plugins.registry import resolve
 
 COMMON = ("use", "pages")
 """Keys of every layer that are not options."""
+SECRETS = "secrets"
+"""The parameter of a layer that is no option: the values of secrets by name."""
 
 T = TypeVar("T")
 
@@ -39,6 +46,8 @@ class NamedLayer(NamedTuple):
     use: str
     before: Callable[[LayerRequest], object] | None
     after: Callable[[Page, LayerRequest], object] | None
+    has_secrets: bool = False
+    """Its options refer to secrets, so it is only for origins that these may be sent to."""
 
     def failed(self, when: str, what: str) -> LayerFailed:
         """Return the error that names the layer."""
@@ -49,18 +58,21 @@ PageLayers = Mapping[str, tuple[NamedLayer, ...]]
 """The layers of each page type that has any, in the order of the task."""
 
 
-def compile_layers(layers: Iterable[dict[str, Any]], pages: Iterable[str]) -> PageLayers:
+def compile_layers(
+    layers: Iterable[dict[str, Any]], pages: Iterable[str], secrets: SecretValues | None = None
+) -> PageLayers:
     """Return the layers of page types; raise `TaskInvalid` naming every invalid one. Without `pages` a layer
-    is for all types of the task, which files and sitemaps are not.
+    is for all types of the task, which files and sitemaps are not. `secrets` None: the task is only checked.
     """
     found: dict[str, tuple[NamedLayer, ...]] = {}
     own = [name for name in pages if not name.startswith(OWN_PAGE)]
     problems: list[Problem] = []
     for number, options in enumerate(layers):
-        layer = _build(options, f"layers[{number}]", problems)
+        layer = _build(options, f"layers[{number}]", problems, secrets)
         before = layer.before_request if isinstance(layer, RequestLayer) else None
         after = layer.after_response if isinstance(layer, ResponseLayer) else None
-        named = NamedLayer(number, options["use"], before, after)
+        has_secrets = any(True for _ in references_in(options))
+        named = NamedLayer(number, options["use"], before, after, has_secrets)
         for page in dict.fromkeys(options.get("pages") or own):
             found[page] = (*found.get(page, ()), named)
     if problems:
@@ -69,7 +81,7 @@ def compile_layers(layers: Iterable[dict[str, Any]], pages: Iterable[str]) -> Pa
     return found
 
 
-def _build(given: dict[str, Any], path: str, problems: list[Problem]) -> Any:
+def _build(given: dict[str, Any], path: str, problems: list[Problem], secrets: SecretValues | None) -> Any:
     use = given["use"]
     try:
         factory = resolve(LAYER, use)
@@ -77,10 +89,16 @@ def _build(given: dict[str, Any], path: str, problems: list[Problem]) -> Any:
         problems.append(Problem(f"{path}.use", error.message, error.hint))
         return None
     options = {name: value for name, value in given.items() if name not in COMMON}
-    if wrong := option_problems("layer", factory, options, path, COMMON):
+    if wrong := option_problems("layer", factory, options, path, (*COMMON, SECRETS)):
         problems += wrong
         return None
+    if SECRETS in option_parameters(factory):
+        options[SECRETS] = secrets
+    elif secrets is not None:
+        options = fill_values(options, secrets)
     layer, problem = construct("layer", use, factory, options, path)
+    if problem is not None and secrets:  # a plug-in may repeat its options
+        problem.message = Redactor(secrets.values()).text(problem.message)
     if problem is None and not isinstance(layer, RequestLayer | ResponseLayer):
         hint = "a layer has before_request or after_response"
         problem = Problem(path, f"the plug-in {use!r} did not return a layer", hint)
@@ -89,32 +107,63 @@ def _build(given: dict[str, Any], path: str, problems: list[Problem]) -> Any:
     return layer
 
 
+class LayerContext(msgspec.Struct, frozen=True):
+    """The values that layers get from their worker."""
+
+    clock: Clock
+    longest_s: float
+    """The longest time that a call of a layer may take."""
+    trust: OriginTrust
+    """Where secrets may be sent."""
+
+
 def layers_around(
-    layers: PageLayers, plan: FetchPlan, longest_s: float
+    layers: PageLayers, plan: FetchPlan, context: LayerContext
 ) -> Callable[[Fetcher], Fetcher] | None:
-    """Return what puts layers around a fetcher; a call of one takes `longest_s` at most. None without any."""
-    return partial(TaskLayers, layers=layers, plan=plan, longest_s=longest_s) if layers else None
+    """Return what puts layers around a fetcher; None without any."""
+    return partial(TaskLayers, layers=layers, plan=plan, context=context) if layers else None
 
 
 class TaskLayers:
     """The layers of a task around a fetcher, inside redirects, robots.txt, address policy and secrets. They
     see what is sent and change nothing that was checked; the page has the URL of the request.
+
+    A layer that refers to secrets is only for the origins that these may be sent to.
     """
 
-    def __init__(self, inner: Fetcher, layers: PageLayers, plan: FetchPlan, longest_s: float) -> None:
+    def __init__(self, inner: Fetcher, layers: PageLayers, plan: FetchPlan, context: LayerContext) -> None:
         self._inner = inner
         self._layers = layers
         self._plan = plan
-        self._limit = TimeLimit(longest_s)
+        self._clock = context.clock
+        self._trust = context.trust
+        self._limit = TimeLimit(context.longest_s)
 
     async def fetch(self, exchange: Exchange) -> Page:
         """Return the page, requested and changed by all layers of its type; raise `LayerFailed`."""
-        request = exchange.request
-        layers = self._layers.get(request.page)
+        layers = self._layers.get(exchange.request.page)
         if layers is None:
             return await self._inner.fetch(exchange)
+        trusted = self._trusted(layers, exchange.request)
+        page = await self._pass(exchange, trusted)
+        if page.status in UNAUTHORIZED and len(trusted) < len(layers):
+            return msgspec.structs.replace(page, withheld=True)
+        return page
+
+    def _trusted(self, layers: tuple[NamedLayer, ...], request: Request) -> tuple[NamedLayer, ...]:
+        """Return the layers without those whose secrets are not for the origin of a request; raise
+        `SecretsWithheld` if one of these would change its body.
+        """
+        if not any(named.has_secrets for named in layers) or self._trust.is_for_task(request.url):
+            return layers
+        if request.extras.body and any(named.has_secrets and named.before for named in layers):
+            raise withheld("the body that layers with secrets change", request.url)
+        return tuple(named for named in layers if not named.has_secrets)
+
+    async def _pass(self, exchange: Exchange, layers: tuple[NamedLayer, ...]) -> Page:
+        request = exchange.request
         await exchange.permit.approach()  # a signature may hold for seconds only
-        sent = _shown(request)
+        sent = self._shown(request)
         for named in layers:
             if named.before is not None:
                 changed = self._run(exchange, named, REQUEST, named.before, sent)
@@ -127,6 +176,11 @@ class TaskLayers:
                 new = self._run(exchange, named, ANSWER, named.after, page, sent)
                 page = self._checked_page(named, page, new, request.page)
         return page
+
+    def _shown(self, request: Request) -> LayerRequest:
+        extras, most = request.extras, self._plan.of_page(request.page).max_bytes
+        now = self._clock.now()
+        return LayerRequest(extras.method, request.url, extras.headers, extras.body, request.page, now, most)
 
     async def _send(self, exchange: Exchange, sent: LayerRequest) -> Page:
         """Send a request as layers made it. What they added to the URL is in no page and no error."""
@@ -186,11 +240,6 @@ class _AnswerParts(msgspec.Struct):
     headers: dict[str, str]
     body: bytes
     charset: str
-
-
-def _shown(request: Request) -> LayerRequest:
-    extras = request.extras
-    return LayerRequest(extras.method, request.url, extras.headers, extras.body, request.page)
 
 
 def _checked_request(named: NamedLayer, before: LayerRequest, new: object) -> LayerRequest:

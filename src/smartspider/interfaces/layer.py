@@ -2,6 +2,10 @@
 
 A layer is called with its options of the task, and has one of the two methods or both. It keeps no state
 between calls, since many requests are under way at a time.
+
+`${NAME}` in an option is replaced by the value of the secret; while a task is only checked, it stays. A layer
+with a parameter `secrets` gets its options as they are written, and there the values by name; None while a
+task is only checked.
 """
 
 from __future__ import annotations
@@ -22,6 +26,10 @@ class LayerRequest(msgspec.Struct, frozen=True):
     body: bytes | None
     page: str
     """The page type."""
+    sent_at: float = 0.0
+    """When it is sent, in seconds since 1970."""
+    max_bytes: int = 20_000_000
+    """The maximum size of the page."""
 
 
 class LayerRefused(Exception):

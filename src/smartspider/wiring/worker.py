@@ -16,6 +16,7 @@ from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.origins import UNNAMED
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import VAULT, Run, secret_capability
 from smartspider.core.workers import activity
@@ -33,7 +34,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.session import RunCookies, Session
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.layers import layers_around
+from smartspider.fetch.layers import LayerContext, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.proxies import OneProxy, PooledProxies, ProxyPool
 from smartspider.fetch.stack import build_fetcher, build_robots
@@ -144,17 +145,18 @@ class JobFactory(msgspec.Struct, frozen=True):
     ) -> AsyncIterator[Job]:
         """Open the job of a run: compile its plan and build its fetcher."""
         settings, clock = self.installation.settings, self.installation.clock
-        activity.begin_run(run.id)
-        try:
-            compiled = compile_plan(plan, is_local=self.is_local)
-        finally:
-            activity.end()
         secrets = await read_secrets(self.installation.secrets, plan, await self._secret_use(run))
         if self.redactor is not None:
             register_secrets(self.redactor, plan, secrets)
+        activity.begin_run(run.id)
+        try:
+            compiled = compile_plan(plan, is_local=self.is_local, secrets=secrets)
+        finally:
+            activity.end()
         transport = session.transport
         trust = plan.trust if plan.sends_own_parts else None
         headers = HeaderPlan(plan.fetch, settings.contact or None, trust=trust)
+        around = LayerContext(clock, settings.watch.stall_s, plan.trust if compiled.layers else UNNAMED)
         robots = None
         if plan.politeness.obey_robots:
             robots = build_robots(
@@ -169,7 +171,7 @@ class JobFactory(msgspec.Struct, frozen=True):
                 robots=robots,
                 refuse=links.redirect_refusal,
                 secrets=secrets if plan.sends_own_parts else None,
-                layers=layers_around(compiled.layers, plan.fetch, settings.watch.stall_s),
+                layers=layers_around(compiled.layers, plan.fetch, around),
             )
             reader = self._reader(run, plan, compiled, links)
             redact = str if self.redactor is None else self.redactor.text

@@ -11,11 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.errors import LayerFailed, TaskInvalid, TimedOut
+from smartspider.core.errors import LayerFailed, SecretsWithheld, TaskInvalid, TimedOut
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.requests.origins import UNNAMED
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.core.workers import activity
-from smartspider.fetch.layers import compile_layers, layers_around
+from smartspider.engine.runtime import SystemClock
+from smartspider.fetch.layers import LayerContext, compile_layers, layers_around
+from smartspider.plugins.kinds import LAYER
+from smartspider.plugins.registry import known
 from smartspider_testing.plugin_packages import install_package
 
 SOURCE = """
@@ -81,7 +85,7 @@ class Neither:
 
 class Picky:
     def __init__(self, key: str = ""):
-        raise ValueError("needs a key")
+        raise ValueError(f"needs a key {key}".strip())
 
     def before_request(self, request): ...
 """
@@ -167,6 +171,25 @@ async def test_a_layer_that_fails_ends_its_page_by_name(net: Any, how: str, when
     assert len(server.seen) == (when == "after the answer")
 
 
+async def test_a_layer_with_secrets_is_for_the_origins_that_these_may_be_sent_to(net: Any) -> None:
+    layers = [{"use": "mark", "name": "${KEY}"}, {"use": "mark", "name": "b"}]
+    async with net.serve(net.http(b"page ", "401 Unauthorized")) as server:
+        for trusted, target in (((server.url,), "/?k3y=1&b=1"), (("http://h.example/",), "/?b=1")):
+            async with net.stack(layers=layers, secrets={"KEY": "k3y"}, trusted=trusted) as fetcher:
+                page = await fetcher.fetch(net.exchange(net.asks(server.url)))
+                assert (server.seen[-1].target, page.withheld) == (target, "k3y" not in target)
+        async with net.stack(layers=layers, secrets={"KEY": "k3y"}) as fetcher:
+            with pytest.raises(SecretsWithheld, match="the body that layers with secrets change is not sent"):
+                await fetcher.fetch(net.exchange(net.asks(server.url, method="POST", body=b"{}")))
+    assert len(server.seen) == 2
+
+
+def test_a_layer_that_rejects_its_options_does_not_tell_a_secret() -> None:
+    with pytest.raises(TaskInvalid) as caught:
+        compile_layers([{"use": "picky", "key": "${KEY}"}], ["default"], {"KEY": "s3cret-value"})
+    assert caught.value.problems[0].message == "the layer 'picky' rejects its options: needs a key [redacted]"
+
+
 async def test_what_a_layer_prints_is_no_result(net: Any, capsys: pytest.CaptureFixture[str]) -> None:
     layer = {"use": "bad", "how": "prints"}
     async with net.serve(net.http(b"ok")) as server, net.stack(layers=[layer]) as fetcher:
@@ -198,12 +221,13 @@ async def test_a_supervisor_sees_which_request_a_layer_works_on(net: Any) -> Non
 
 
 def test_a_task_without_layers_has_none_in_its_stack() -> None:
-    assert layers_around(compile_layers((), ("default",)), FetchPlan(), 20.0) is None
+    context = LayerContext(SystemClock(), 20.0, UNNAMED)
+    assert layers_around(compile_layers((), ("default",)), FetchPlan(), context) is None
 
 
 def test_everything_wrong_with_layers_is_said_at_once_with_its_path() -> None:
     wrong: list[dict[str, Any]] = [
-        {"use": "sign"},
+        {"use": "jsn"},
         {"use": "json"},
         {"use": "json", "expr": "a[", "pages": ["default"]},
         {"use": "json", "expr": 3},
@@ -215,7 +239,11 @@ def test_everything_wrong_with_layers_is_said_at_once_with_its_path() -> None:
         compile_layers(wrong, ["default"])
     found = [(problem.path, problem.message, problem.hint) for problem in caught.value.problems]
     assert found == [
-        ("layers[0].use", "there is no layer 'sign'", "known: bad, json, mark, neither, picky"),
+        (
+            "layers[0].use",
+            "there is no layer 'jsn'",
+            "did you mean 'json'? known: " + ", ".join(known(LAYER)),
+        ),
         ("layers[1].expr", "the key 'expr' is missing", "options: expr, media_type"),
         ("layers[2].expr", '"a[" is not JMESPath: Invalid jmespath expression: Incomplete expression:', ""),
         ("layers[3].expr", "3 is invalid: expected `str`, got `int`", ""),

@@ -129,14 +129,15 @@ async def _suggest(request: PreviewRequest, installation: Installation) -> Sugge
 async def _fetch_context(installation: Installation, plan: Plan) -> FetchContext:
     """Return the context of a fetch through the gates that all runs share."""
     gate, others = PreviewGate(installation.permits), installation.other_crawls
+    secrets = await read_secrets(installation.secrets, plan, SecretUse(NOBODY))
     return FetchContext(
         installation.settings,
         installation.policy,
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None, others=others),
         installation.store,
-        await read_secrets(installation.secrets, plan, SecretUse(NOBODY)),
-        layers=entry_layers(plan),
+        secrets,
+        layers=entry_layers(plan, secrets),
     )
 
 
