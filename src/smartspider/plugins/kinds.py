@@ -132,6 +132,7 @@ LAYER: PluginKind[Callable[..., RequestLayer | ResponseLayer]] = PluginKind(
     None,
     {
         "json": "smartspider.layers.json:JsonLayer",
+        "sign": "smartspider.layers.sign:SignLayer",
     },
 )
 """Changes requests and answers of a task, named by `use` in `layers`; see `interfaces/layer.py`."""
