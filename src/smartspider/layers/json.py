@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from smartspider.core.errors import NotReadable
 from smartspider.core.pages.page import Page
-from smartspider.extract.errors import InvalidExpression
-from smartspider.extract.jmes import JmesExpression
-from smartspider.extract.parsing.decoding import decode_json
-from smartspider.extract.parsing.json_parser import InvalidJson, read_json
-from smartspider.interfaces.layer import LayerRefused, LayerRequest
-from smartspider.plugins.options import InvalidOption, show
+from smartspider.interfaces.layer import LayerRequest
+from smartspider.layers.answers import AnswerValue, read_answer
 
 
 class JsonLayer:
@@ -21,25 +16,14 @@ class JsonLayer:
     """
 
     def __init__(self, expr: str, media_type: str = "text/html") -> None:
-        try:
-            self._expr = JmesExpression(expr)
-        except InvalidExpression as wrong:
-            raise InvalidOption("expr", f"{show(expr)} is not JMESPath: {wrong.what}", wrong.hint) from wrong
-        self._missing = f"the answer has nothing at {expr!r}"
+        self._value = AnswerValue("expr", expr)
         self._media_type = media_type
 
     def after_response(self, page: Page, _request: LayerRequest) -> Page:
         """Return the page that the answer holds."""
-        try:
-            found = self._expr.search(read_json(decode_json(page)[0]))
-        except InvalidJson as wrong:
-            raise LayerRefused(f"the answer is not JSON: {wrong}") from None
-        except NotReadable as wrong:
-            raise LayerRefused(wrong.message) from None
-        if isinstance(found, list) and found and all(isinstance(each, str) for each in found):
+        found = self._value.require(read_answer(page))
+        if isinstance(found, list) and all(isinstance(each, str) for each in found):
             found = "\n".join(found)
-        if found is None or found == []:
-            raise LayerRefused(self._missing)
         if isinstance(found, str):
             body, media_type = found.encode(errors="replace"), self._media_type
         else:

@@ -131,6 +131,8 @@ LAYER: PluginKind[Callable[..., RequestLayer | ResponseLayer]] = PluginKind(
     "smartspider.layers",
     None,
     {
+        "decrypt": "smartspider.layers.decrypt:DecryptLayer",
+        "encrypt": "smartspider.layers.encrypt:EncryptLayer",
         "json": "smartspider.layers.json:JsonLayer",
         "sign": "smartspider.layers.sign:SignLayer",
     },
