@@ -22,9 +22,17 @@ from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.core.workers import activity
 from smartspider.core.workers.time_limit import TimeLimit, TookTooLong
+from smartspider.fetch.tokens import HeldToken, TokenSource
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Exchange, Fetcher
-from smartspider.interfaces.layer import LayerRefused, LayerRequest, RequestLayer, ResponseLayer
+from smartspider.interfaces.layer import (
+    LayerRefused,
+    LayerRequest,
+    RequestLayer,
+    ResponseLayer,
+    Token,
+    TokenLayer,
+)
 from smartspider.plugins.kinds import LAYER
 from smartspider.plugins.options import construct, option_parameters, option_problems
 from smartspider.plugins.registry import resolve
@@ -36,7 +44,8 @@ SECRETS = "secrets"
 
 T = TypeVar("T")
 
-REQUEST, ANSWER = "before the request", "after the answer"
+REQUEST, ANSWER, TOKEN = "before the request", "after the answer", "for its token"
+UNAUTHENTICATED = 401
 
 
 class NamedLayer(NamedTuple):
@@ -46,8 +55,11 @@ class NamedLayer(NamedTuple):
     use: str
     before: Callable[[LayerRequest], object] | None
     after: Callable[[Page, LayerRequest], object] | None
+    token: TokenLayer | None = None
     has_secrets: bool = False
     """Its options refer to secrets, so it is only for origins that these may be sent to."""
+    options: str = ""
+    """Its options as they are written."""
 
     def failed(self, when: str, what: str) -> LayerFailed:
         """Return the error that names the layer."""
@@ -59,10 +71,15 @@ PageLayers = Mapping[str, tuple[NamedLayer, ...]]
 
 
 def compile_layers(
-    layers: Iterable[dict[str, Any]], pages: Iterable[str], secrets: SecretValues | None = None
+    layers: Iterable[dict[str, Any]],
+    pages: Iterable[str],
+    secrets: SecretValues | None = None,
+    trust: OriginTrust | None = None,
 ) -> PageLayers:
     """Return the layers of page types; raise `TaskInvalid` naming every invalid one. Without `pages` a layer
-    is for all types of the task, which files and sitemaps are not. `secrets` None: the task is only checked.
+    is for all types of the task, which files and sitemaps are not.
+
+    `secrets` None: the task is only checked. `trust` is where tokens may be requested.
     """
     found: dict[str, tuple[NamedLayer, ...]] = {}
     own = [name for name in pages if not name.startswith(OWN_PAGE)]
@@ -71,14 +88,30 @@ def compile_layers(
         layer = _build(options, f"layers[{number}]", problems, secrets)
         before = layer.before_request if isinstance(layer, RequestLayer) else None
         after = layer.after_response if isinstance(layer, ResponseLayer) else None
-        has_secrets = any(True for _ in references_in(options))
-        named = NamedLayer(number, options["use"], before, after, has_secrets)
+        token = layer if isinstance(layer, TokenLayer) else None
+        if token is not None and trust is not None and secrets is not None:
+            problems += _untrusted(token, f"layers[{number}]", trust)
+        has_secrets = token is not None or any(True for _ in references_in(options))
+        written = msgspec.json.encode(options).decode()
+        named = NamedLayer(number, options["use"], before, after, token, has_secrets, written)
         for page in dict.fromkeys(options.get("pages") or own):
             found[page] = (*found.get(page, ()), named)
     if problems:
         first = problems[0]
         raise TaskInvalid(f"{first.path}: {first.message}", tuple(problems), hint=first.hint)
     return found
+
+
+def _untrusted(layer: TokenLayer, path: str, trust: OriginTrust) -> list[Problem]:
+    try:
+        url = layer.token_request().url
+        if trust.is_for_task(url):
+            return []
+    except CRASHES as error:  # a plug-in may raise anything
+        pass_interrupt(error)
+        return [Problem(path, f"its request for a token raised {error_text(error)}")]
+    refusal = withheld("the request for its token", url)
+    return [Problem(path, refusal.message, refusal.hint)]
 
 
 def _build(given: dict[str, Any], path: str, problems: list[Problem], secrets: SecretValues | None) -> Any:
@@ -99,7 +132,7 @@ def _build(given: dict[str, Any], path: str, problems: list[Problem], secrets: S
     layer, problem = construct("layer", use, factory, options, path)
     if problem is not None and secrets:  # a plug-in may repeat its options
         problem.message = Redactor(secrets.values()).text(problem.message)
-    if problem is None and not isinstance(layer, RequestLayer | ResponseLayer):
+    if problem is None and not isinstance(layer, RequestLayer | ResponseLayer | TokenLayer):
         hint = "a layer has before_request or after_response"
         problem = Problem(path, f"the plug-in {use!r} did not return a layer", hint)
     if problem is not None:
@@ -115,11 +148,13 @@ class LayerContext(msgspec.Struct, frozen=True):
     """The longest time that a call of a layer may take."""
     trust: OriginTrust
     """Where secrets may be sent."""
+    redact: Callable[[str], object] = str
+    """Receives tokens, which no log shows."""
 
 
 def layers_around(
     layers: PageLayers, plan: FetchPlan, context: LayerContext
-) -> Callable[[Fetcher], Fetcher] | None:
+) -> Callable[[Fetcher, TokenSource], Fetcher] | None:
     """Return what puts layers around a fetcher; None without any."""
     return partial(TaskLayers, layers=layers, plan=plan, context=context) if layers else None
 
@@ -128,11 +163,21 @@ class TaskLayers:
     """The layers of a task around a fetcher, inside redirects, robots.txt, address policy and secrets. They
     see what is sent and change nothing that was checked; the page has the URL of the request.
 
-    A layer that refers to secrets is only for the origins that these may be sent to.
+    A layer that refers to secrets or has a token is only for the origins that secrets may be sent to.
     """
 
-    def __init__(self, inner: Fetcher, layers: PageLayers, plan: FetchPlan, context: LayerContext) -> None:
+    def __init__(
+        self,
+        inner: Fetcher,
+        tokens: TokenSource,
+        *,
+        layers: PageLayers,
+        plan: FetchPlan,
+        context: LayerContext,
+    ) -> None:
         self._inner = inner
+        self._tokens = tokens
+        self._redact = context.redact
         self._layers = layers
         self._plan = plan
         self._clock = context.clock
@@ -145,7 +190,12 @@ class TaskLayers:
         if layers is None:
             return await self._inner.fetch(exchange)
         trusted = self._trusted(layers, exchange.request)
-        page = await self._pass(exchange, trusted)
+        tokens = await self._all_tokens(exchange, trusted)
+        page = await self._pass(exchange, trusted, tokens)
+        if _is_rejected(page, tokens, self._clock.now()):
+            tokens = await self._all_tokens(exchange, trusted)
+            page = await self._pass(exchange.another(exchange.request), trusted, tokens)
+            _is_rejected(page, tokens, self._clock.now())
         if page.status in UNAUTHORIZED and len(trusted) < len(layers):
             return msgspec.structs.replace(page, withheld=True)
         return page
@@ -160,12 +210,42 @@ class TaskLayers:
             raise withheld("the body that layers with secrets change", request.url)
         return tuple(named for named in layers if not named.has_secrets)
 
-    async def _pass(self, exchange: Exchange, layers: tuple[NamedLayer, ...]) -> Page:
+    async def _all_tokens(self, exchange: Exchange, layers: tuple[NamedLayer, ...]) -> _Tokens:
+        """Return the tokens of layers; those that are missing are requested."""
+        found = {}
+        for named in layers:
+            if named.token is not None:
+                key = f"{named.number} {named.options}"
+                held: HeldToken = exchange.session.tokens.setdefault(key, HeldToken())
+                request = partial(self._request_token, exchange, named, named.token)
+                found[named.number] = held, await held.ensure(self._clock, request)
+        return found
+
+    async def _request_token(self, exchange: Exchange, named: NamedLayer, layer: TokenLayer) -> Token:
+        asked: object = self._run(exchange, named, TOKEN, layer.token_request)
+        if not isinstance(asked, LayerRequest) or normal_url(asked.url) != asked.url:
+            raise named.failed(TOKEN, f"returned an invalid LayerRequest: {type(asked).__name__}")
+        if not self._trust.is_for_task(asked.url):
+            raise withheld(f"the request for the token of layers[{named.number}]", asked.url)
+        page = await self._tokens.fetch(asked, exchange, partial(named.failed, TOKEN))
+        token: object = self._run(exchange, named, TOKEN, layer.read_token, page)
+        if not isinstance(token, Token):
+            raise named.failed(TOKEN, f"returned {type(token).__name__} instead of a Token")
+        self._redact(token.value)
+        return token
+
+    async def _pass(self, exchange: Exchange, layers: tuple[NamedLayer, ...], tokens: _Tokens) -> Page:
         request = exchange.request
         await exchange.permit.approach()  # a signature may hold for seconds only
         sent = self._shown(request)
         for named in layers:
-            if named.before is not None:
+            changed: object
+            if named.token is not None:
+                changed = self._run(
+                    exchange, named, REQUEST, named.token.with_token, sent, tokens[named.number][1]
+                )
+                sent = _checked_request(named, sent, changed)
+            elif named.before is not None:
                 changed = self._run(exchange, named, REQUEST, named.before, sent)
                 sent = _checked_request(named, sent, changed)
         page = await self._send(exchange, sent)
@@ -234,6 +314,19 @@ class TaskLayers:
             what = f"the body has {len(parts.body)} bytes, more than max_bytes allows ({most})"
             raise named.failed(ANSWER, what)
         return msgspec.structs.replace(page, headers=parts.headers, body=parts.body, charset=parts.charset)
+
+
+_Tokens = Mapping[int, tuple[HeldToken, str]]
+"""The tokens of a request by the number of their layer, with the values that it is sent with."""
+
+
+def _is_rejected(page: Page, tokens: _Tokens, now: float) -> bool:
+    """Return whether an answer rejects a token, so that its request is to be sent with another one."""
+    if page.status == UNAUTHENTICATED:
+        return True in [held.reject(value, now) for held, value in tokens.values()]
+    for held, _ in tokens.values():
+        held.has_worked |= page.status < UNAUTHENTICATED
+    return False
 
 
 class _AnswerParts(msgspec.Struct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -83,6 +83,8 @@ class FetchSession(msgspec.Struct, frozen=True):
 
     cookies: Cookies | None = None
     proxies: Proxies | None = None
+    tokens: dict[str, Any] = {}
+    """The tokens of layers, by layer: they outlive the jobs of the session."""
 
 
 class Exchange(msgspec.Struct, frozen=True):

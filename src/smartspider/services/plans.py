@@ -73,7 +73,8 @@ def compile_plan(plan: Plan, *, is_local: bool = False, secrets: SecretValues | 
     except TaskInvalid as error:
         problems += error.problems
     try:
-        layers = compile_layers(plan.layers, plan.pages, secrets)
+        trust = None if secrets is None or not plan.layers else plan.trust
+        layers = compile_layers(plan.layers, plan.pages, secrets, trust)
     except TaskInvalid as error:
         problems += error.problems
     if extractor is None or problems:

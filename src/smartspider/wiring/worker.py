@@ -156,7 +156,12 @@ class JobFactory(msgspec.Struct, frozen=True):
         transport = session.transport
         trust = plan.trust if plan.sends_own_parts else None
         headers = HeaderPlan(plan.fetch, settings.contact or None, trust=trust)
-        around = LayerContext(clock, settings.watch.stall_s, plan.trust if compiled.layers else UNNAMED)
+        around = LayerContext(
+            clock,
+            settings.watch.stall_s,
+            plan.trust if compiled.layers else UNNAMED,
+            str if self.redactor is None else self.redactor.add,
+        )
         robots = None
         if plan.politeness.obey_robots:
             robots = build_robots(

@@ -139,6 +139,8 @@ class Net:
         self.cache = MemoryRobotsCache()
         self.permit = FreePermit("page")
         self.session = FetchSession(CookieJar(self.clock.now))
+        self.tokens: list[str] = []
+        """Those that no log shows."""
 
     @asynccontextmanager
     async def serve(self, answer: Handler | bytes, **options: Any) -> AsyncIterator[WireServer]:
@@ -213,8 +215,10 @@ class Net:
                 transport, policy=policy, headers=headers, cache=self.cache, clock=self.clock
             )
             robots = self.robots if obeys else None
-            compiled = compile_layers(layers, ("default", "other", "@sitemap"), secrets)
-            around = layers_around(compiled, plan, LayerContext(self.clock, layer_s, OriginTrust(trusted)))
+            trust = OriginTrust(trusted)
+            compiled = compile_layers(layers, ("default", "other", "@sitemap"), secrets, trust)
+            context = LayerContext(self.clock, layer_s, trust, self.tokens.append)
+            around = layers_around(compiled, plan, context)
             yield build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots, layers=around)
 
 

@@ -26,7 +26,7 @@ SOURCE = """
 import msgspec
 from smartspider.core.pages.page import Page
 from smartspider.core.workers import activity
-from smartspider.interfaces.layer import LayerRefused
+from smartspider.interfaces.layer import LayerRefused, LayerRequest, Token
 
 seen = []
 
@@ -83,6 +83,25 @@ class Neither:
     pass
 
 
+class Tokened:
+    def __init__(self, url: str, how: str = ""):
+        self.url, self.how = url, how
+
+    def token_request(self):
+        match self.how:
+            case "no request": return None
+            case "no url": return LayerRequest("GET", "h/", (), None, "@token")
+            case "fails": raise ValueError("no clock")
+        return LayerRequest("GET", self.url, (), None, "@token")
+
+    def read_token(self, page):
+        return page.text if self.how == "no token" else Token(page.text)
+
+    def with_token(self, request, token):
+        if self.how == "no result": return token
+        return msgspec.structs.replace(request, url=f"{request.url}?t={token}")
+
+
 class Picky:
     def __init__(self, key: str = ""):
         raise ValueError(f"needs a key {key}".strip())
@@ -94,6 +113,7 @@ mark = spider_layers:Mark
 bad = spider_layers:Bad
 neither = spider_layers:Neither
 picky = spider_layers:Picky
+tokened = spider_layers:Tokened
 """
 MARKS = ({"use": "mark", "name": "a"}, {"use": "mark", "name": "b", "pages": ["default", "default"]})
 
@@ -188,6 +208,33 @@ def test_a_layer_that_rejects_its_options_does_not_tell_a_secret() -> None:
     with pytest.raises(TaskInvalid) as caught:
         compile_layers([{"use": "picky", "key": "${KEY}"}], ["default"], {"KEY": "s3cret-value"})
     assert caught.value.problems[0].message == "the layer 'picky' rejects its options: needs a key [redacted]"
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("no request", "for its token: returned an invalid LayerRequest: NoneType"),
+        ("no url", "for its token: returned an invalid LayerRequest: LayerRequest"),
+        ("fails", "for its token: raised ValueError: no clock"),
+        ("no token", "for its token: returned str instead of a Token"),
+        ("no result", "before the request: returned str instead of a LayerRequest"),
+    ],
+)
+async def test_an_installed_layer_that_fails_at_its_token_is_named(net: Any, how: str, what: str) -> None:
+    async with net.serve(net.http(b"t1")) as server:
+        layer = {"use": "tokened", "url": f"{server.url}/token", "how": how}
+        async with net.stack(layers=[layer], trusted=[server.url]) as fetcher:
+            with pytest.raises(LayerFailed) as caught:
+                await fetcher.fetch(net.exchange(net.asks(server.url)))
+    assert caught.value.message == f"layers[0] tokened, {what}"
+
+
+async def test_an_installed_layer_may_put_a_token_into_the_query(net: Any) -> None:
+    async with net.serve(net.http(b"t1")) as server:
+        layer = {"use": "tokened", "url": f"{server.url}/token"}
+        async with net.stack(layers=[layer], trusted=[server.url]) as fetcher:
+            await fetcher.fetch(net.exchange(net.asks(server.url)))
+    assert [seen.target for seen in server.seen] == ["/token", "/?t=t1"]
 
 
 async def test_what_a_layer_prints_is_no_result(net: Any, capsys: pytest.CaptureFixture[str]) -> None:

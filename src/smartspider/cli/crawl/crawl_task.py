@@ -130,7 +130,8 @@ def _print_notes(task: Task) -> None:
 async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart: Restart | None) -> int:
     _cancel_on_signals()
     # A missing secret, or one that is no key for its layer, is reported before a run is created.
-    compile_layers(plan.layers, plan.pages, await read_secrets(folder.secrets, plan, OWN_COMMAND))
+    secrets = await read_secrets(folder.secrets, plan, OWN_COMMAND)
+    compile_layers(plan.layers, plan.pages, secrets, plan.trust if plan.layers else None)
     await check_pools(folder, plan, is_local=True)
     with ExitStack() as locks:
         locks.enter_context(task_lock(folder.path, plan.name))

@@ -69,7 +69,7 @@ class ReportedTransport:
 
 def entry_layers(plan: Plan, secrets: SecretValues) -> PageLayers:
     """Return the layers of the entry of a plan, for a fetch of it alone."""
-    found = compile_layers(plan.layers, plan.pages, secrets).get(plan.entries[0].page)
+    found = compile_layers(plan.layers, plan.pages, secrets, plan.trust).get(plan.entries[0].page)
     return {DEFAULT_PAGE: found} if found else {}
 
 
