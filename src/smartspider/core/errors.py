@@ -38,6 +38,7 @@ SmartSpiderError
     ├── EmptyAnswer        the answer has no content, though the task reads it
     ├── SignedOut          the site redirected to a login form
     ├── LayerFailed        a layer of the task refused the request or its answer, or failed
+    │   └── TokenUnavailable  the request for the token of a layer failed for now
     ├── NotReadable        the page cannot be parsed as the task expects
     ├── PatternTimeout     a regular expression of the task takes too long
     └── Unreadable         reading the page takes more time or memory than a worker has
@@ -408,6 +409,10 @@ class LayerFailed(FetchFailed):
     """A layer of the task refused the request or its answer, or failed; the message begins with its name."""
 
     code = "layer_failed"
+
+
+class TokenUnavailable(LayerFailed):
+    """The request for the token of a layer failed for now; neither the URL nor its host did."""
 
 
 class EmptyAnswer(FetchFailed):

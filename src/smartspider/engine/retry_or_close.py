@@ -78,6 +78,7 @@ REACTIONS: dict[type[errors.FetchFailed], Reaction] = {
     errors.EmptyAnswer: Reaction(None),
     errors.SignedOut: Reaction("dead"),
     errors.LayerFailed: Reaction("broken"),
+    errors.TokenUnavailable: Reaction(None),
     errors.NotReadable: Reaction("broken"),
     errors.PatternTimeout: Reaction("broken"),
     errors.Unreadable: Reaction("broken"),

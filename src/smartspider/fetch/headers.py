@@ -76,7 +76,11 @@ class HeaderPlan:
 
     def robots_extras(self, host: str) -> Extras:
         """Return the extras of a robots.txt request, without the task's own headers."""
-        return Extras(headers=merge_headers(_own(self.agent_of(host)), (("Accept", "text/plain,*/*;q=0.5"),)))
+        return Extras(headers=self.default_headers(host, (("Accept", "text/plain,*/*;q=0.5"),)))
+
+    def default_headers(self, host: str, over: Headers) -> Headers:
+        """Return the headers of a request that has none of the task: the defaults under its own."""
+        return merge_headers(_own(self.agent_of(host)), over)
 
     def agent_of(self, host: str) -> str:
         """Return the user agent for a host."""

@@ -8,21 +8,25 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 
 from smartspider.core.pages.page import Page
-from smartspider.core.pages.rules import ROBOTS_PAGE, ROBOTS_RULES_PAGE
+from smartspider.core.pages.rules import ROBOTS_PAGE, ROBOTS_RULES_PAGE, TOKEN_PAGE
 from smartspider.core.runs.plan import HTTP, FetchPlan
 from smartspider.fetch.robots_file import MAX_BYTES
 from smartspider.interfaces.fetcher import Exchange, Fetcher, Transport, TransportContext
 from smartspider.plugins.kinds import TRANSPORT
 from smartspider.plugins.registry import resolve
 
+MAX_TOKEN_BYTES = 1_000_000
+"""The largest answer that a token is read from."""
+
 
 @asynccontextmanager
 async def open_transport(plan: FetchPlan, context: TransportContext) -> AsyncIterator[Fetcher]:
-    """Open the transports of a run: one per mode, without common connections. robots.txt goes over plain HTTP
-    whatever the mode, and is cut at its size limit.
+    """Open the transports of a run: one per mode, without common connections. robots.txt and tokens go over
+    plain HTTP whatever the mode, with size limits of their own; robots.txt is cut at its limit.
     """
     robots = msgspec.structs.replace(plan, mode=HTTP, max_bytes=MAX_BYTES, truncates=True, pages={})
-    plan = msgspec.structs.replace(plan, pages={**plan.pages, ROBOTS_RULES_PAGE: robots})
+    token = msgspec.structs.replace(plan, mode=HTTP, max_bytes=MAX_TOKEN_BYTES, pages={})
+    plan = msgspec.structs.replace(plan, pages={**plan.pages, ROBOTS_RULES_PAGE: robots, TOKEN_PAGE: token})
     modes = {name: own.mode for name, own in plan.pages.items()} | {ROBOTS_PAGE: HTTP}
     async with AsyncExitStack() as stack:
         opened: dict[str, Transport] = {}

@@ -13,6 +13,7 @@ from smartspider.fetch.private_addresses import GuardLayer
 from smartspider.fetch.redirects import RedirectLayer, Refuse
 from smartspider.fetch.robots_policy import RobotsLayer, RobotsPolicy
 from smartspider.fetch.secrets import SecretsLayer
+from smartspider.fetch.tokens import TokenSource
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.fetcher import Fetcher
 from smartspider.interfaces.robots_cache import RobotsCache
@@ -39,20 +40,29 @@ def build_fetcher(
     robots: RobotsPolicy | None,
     refuse: Refuse = lambda _target, _request: None,
     secrets: SecretValues | None = None,
-    layers: Callable[[Fetcher], Fetcher] | None = None,
+    layers: Callable[[Fetcher, TokenSource], Fetcher] | None = None,
 ) -> Fetcher:
     """Return the fetcher of a run; layers are listed outermost first.
 
     `robots` None: the task ignores robots.txt. `refuse` rejects redirect targets. `secrets` None: requests
     have no headers or bodies that may refer to secrets. `layers` puts those of the task around the transport.
     """
+
+    def with_layers(inner: Fetcher) -> Fetcher:
+        if layers is None:
+            return inner
+        guarded = GuardLayer(inner, policy)
+        return layers(
+            inner, TokenSource(guarded if robots is None else RobotsLayer(guarded, robots), headers)
+        )
+
     around: list[Callable[[Fetcher], Fetcher]] = [
         lambda inner: HeadersLayer(inner, headers),
         lambda inner: RedirectLayer(inner, plan.max_redirects, refuse, headers.trust or UNNAMED),
         lambda inner: inner if robots is None else RobotsLayer(inner, robots),
         lambda inner: GuardLayer(inner, policy),
         lambda inner: inner if secrets is None else SecretsLayer(inner, secrets),
-        lambda inner: inner if layers is None else layers(inner),
+        with_layers,
     ]
     fetcher = transport
     for layer in reversed(around):

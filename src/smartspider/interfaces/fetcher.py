@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -83,6 +83,8 @@ class FetchSession(msgspec.Struct, frozen=True):
 
     cookies: Cookies | None = None
     proxies: Proxies | None = None
+    tokens: dict[str, Any] = {}
+    """The tokens of layers, by layer: they outlive the jobs of the session."""
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -106,7 +108,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
     def without_cookies(self) -> Exchange:
         """Return the exchange as nobody sends it."""
-        return msgspec.structs.replace(self, session=FetchSession(proxies=self.session.proxies))
+        return msgspec.structs.replace(self, session=msgspec.structs.replace(self.session, cookies=None))
 
 
 class Fetcher(Protocol):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from smartspider.interfaces.fetcher import TransportFactory
-from smartspider.interfaces.layer import RequestLayer, ResponseLayer
+from smartspider.interfaces.layer import RequestLayer, ResponseLayer, TokenLayer
 from smartspider.interfaces.output import OutputFactory
 from smartspider.interfaces.step import ItemStep, ValueStep
 
@@ -126,12 +126,16 @@ SOURCE: PluginKind[Callable[[Any], Any]] = PluginKind(
 )
 """A rule type that needs no selector: reads data that a page carries, as JSON values."""
 
-LAYER: PluginKind[Callable[..., RequestLayer | ResponseLayer]] = PluginKind(
+LAYER: PluginKind[Callable[..., RequestLayer | ResponseLayer | TokenLayer]] = PluginKind(
     "layer",
     "smartspider.layers",
     None,
     {
-        "json": "smartspider.extract.json_layer:JsonLayer",
+        "decrypt": "smartspider.layers.decrypt:DecryptLayer",
+        "encrypt": "smartspider.layers.encrypt:EncryptLayer",
+        "json": "smartspider.layers.json:JsonLayer",
+        "sign": "smartspider.layers.sign:SignLayer",
+        "token": "smartspider.layers.token:BearerTokenLayer",
     },
 )
 """Changes requests and answers of a task, named by `use` in `layers`; see `interfaces/layer.py`."""

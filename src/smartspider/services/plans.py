@@ -10,6 +10,7 @@ import msgspec
 from smartspider.core.errors import NotBuilt, Problem, TaskInvalid
 from smartspider.core.functions import parse_function
 from smartspider.core.items.columns import TableColumn
+from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.core.runs.tuning import Tuning
@@ -47,10 +48,11 @@ class CompiledPlan(msgspec.Struct, frozen=True):
     layers: PageLayers
 
 
-def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
+def compile_plan(plan: Plan, *, is_local: bool = False, secrets: SecretValues | None = None) -> CompiledPlan:
     """Compile all rules, steps and layers of a plan; raise `TaskInvalid` with every problem found.
 
-    Only a local command runs functions of Python files; raise `NotBuilt` elsewhere.
+    `secrets` are the values for its layers; None: they are only checked. Only a local command runs functions
+    of Python files; raise `NotBuilt` elsewhere.
     """
     if plan.runs_functions and not is_local:
         raise NotBuilt(
@@ -71,7 +73,8 @@ def compile_plan(plan: Plan, *, is_local: bool = False) -> CompiledPlan:
     except TaskInvalid as error:
         problems += error.problems
     try:
-        layers = compile_layers(plan.layers, plan.pages)
+        trust = None if secrets is None or not plan.layers else plan.trust
+        layers = compile_layers(plan.layers, plan.pages, secrets, trust)
     except TaskInvalid as error:
         problems += error.problems
     if extractor is None or problems:

@@ -1,4 +1,4 @@
-"""Checks of references to secrets: `${NAME}` in headers and bodies."""
+"""Checks of references to secrets: `${NAME}` in headers, bodies and options of layers."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def find_secret_problems(task: Task) -> Iterator[Problem]:
     """Yield a problem for each `${` that names no secret, and for each secret in a URL."""
     for path, fetch in task.fetch_sections.items():
         yield from _malformed(f"{path}.headers", fetch.headers)
+    for index, layer in enumerate(task.layers):
+        yield from _malformed(f"layers[{index}]", layer.model_extra)
     for index, entry in enumerate(task.entry_urls):
         path = f"entry_urls[{index}]"
         if isinstance(entry, str):

@@ -16,6 +16,7 @@ from smartspider.backends.sqlite.worker_locks import is_alive
 from smartspider.core.frontier.lease import Lease
 from smartspider.core.redaction.redactor import Redactor
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.origins import UNNAMED
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import VAULT, Run, secret_capability
 from smartspider.core.workers import activity
@@ -35,7 +36,7 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.session import Lending, RunCookies, Session
 from smartspider.engine.worker import Worker
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.layers import layers_around
+from smartspider.fetch.layers import LayerContext, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.proxies import OneProxy, PooledProxies, ProxyPool
 from smartspider.fetch.stack import build_fetcher, build_robots
@@ -44,7 +45,7 @@ from smartspider.installation.installation import Installation
 from smartspider.installation.settings import Settings
 from smartspider.interfaces.event_bus import EventBus, Subscriber
 from smartspider.interfaces.extractor import Extractor
-from smartspider.interfaces.fetcher import FetchSession, Proxies, Proxy, TransportContext
+from smartspider.interfaces.fetcher import Proxies, Proxy, TransportContext
 from smartspider.interfaces.robots_cache import RobotsCache
 from smartspider.interfaces.secret_source import NOBODY, SecretUse
 from smartspider.plugins.kinds import TRANSPORT
@@ -105,14 +106,12 @@ class JobFactory(msgspec.Struct, frozen=True):
         async with (
             self._open_proxies(run, plan) as proxies,
             open_transport(plan.fetch, TransportContext(clock, policy)) as transport,
-            self._open_lending(run, plan, FetchSession(cookies, proxies)) as lending,
+            self._open_lending(run, plan) as lending,
         ):
             yield Session(transport=transport, cookies=cookies, proxies=proxies, lending=lending)
 
     @asynccontextmanager
-    async def _open_lending(
-        self, run: Run, plan: Plan, others: FetchSession
-    ) -> AsyncIterator[Lending | None]:
+    async def _open_lending(self, run: Run, plan: Plan) -> AsyncIterator[Lending | None]:
         """Open what lends cookies of the vault to a run, if its task uses them."""
         if plan.vault_cookies is None or self.given_cookies is not None:
             yield self.given_cookies
@@ -124,7 +123,7 @@ class JobFactory(msgspec.Struct, frozen=True):
             if found is not None:
                 options = msgspec.structs.replace(options, set_id=found.id, domain=found.domain)
             redact = self.redactor.add if self.redactor is not None else None
-            lending = CookieLending(vault, options, own.clock, find_signed_out, others=others, redact=redact)
+            lending = CookieLending(vault, options, own.clock, find_signed_out, redact=redact)
             async with lending.opened():
                 yield lending
 
@@ -165,17 +164,23 @@ class JobFactory(msgspec.Struct, frozen=True):
     ) -> AsyncIterator[Job]:
         """Open the job of a run: compile its plan and build its fetcher."""
         settings, clock = self.installation.settings, self.installation.clock
-        activity.begin_run(run.id)
-        try:
-            compiled = compile_plan(plan, is_local=self.is_local)
-        finally:
-            activity.end()
         secrets = await read_secrets(self.installation.secrets, plan, await self._secret_use(run))
         if self.redactor is not None:
             register_secrets(self.redactor, plan, secrets)
+        activity.begin_run(run.id)
+        try:
+            compiled = compile_plan(plan, is_local=self.is_local, secrets=secrets)
+        finally:
+            activity.end()
         transport = session.transport
         trust = plan.trust if plan.sends_own_parts else None
         headers = HeaderPlan(plan.fetch, settings.contact or None, trust=trust)
+        around = LayerContext(
+            clock,
+            settings.watch.stall_s,
+            plan.trust if compiled.layers else UNNAMED,
+            str if self.redactor is None else self.redactor.add,
+        )
         robots = None
         if plan.politeness.obey_robots:
             robots = build_robots(
@@ -190,7 +195,7 @@ class JobFactory(msgspec.Struct, frozen=True):
                 robots=robots,
                 refuse=links.redirect_refusal,
                 secrets=secrets if plan.sends_own_parts else None,
-                layers=layers_around(compiled.layers, plan.fetch, settings.watch.stall_s),
+                layers=layers_around(compiled.layers, plan.fetch, around),
             )
             reader = self._reader(run, plan, compiled, links)
             redact = str if self.redactor is None else self.redactor.text

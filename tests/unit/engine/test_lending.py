@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.cookies.formats import parse_cookies
-from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.cookies.sets import TERM_S, CookieSet
 from smartspider.core.errors import CookieRetry, CookiesSignedOut, NoCookies, SignedOut
 from smartspider.core.pages.page import Page
@@ -19,7 +18,7 @@ from smartspider.engine.cookies.jar import boot_time
 from smartspider.engine.cookies.lending import CookieLending, LendingOptions
 from smartspider.engine.retry_or_close import Reading
 from smartspider.installation.data_folder import DataFolder
-from smartspider.interfaces.fetcher import Exchange, FetchSession
+from smartspider.interfaces.fetcher import Exchange
 from smartspider.services.identities.cookies import find_signed_out
 from smartspider.store.cookie_sets import NewCookieSet
 from smartspider.wiring.opening import open_folder
@@ -122,13 +121,11 @@ async def lending(
     folder: DataFolder, now: Hands | None = None, owner: str | None = None
 ) -> AsyncIterator[CookieLending]:
     """Lend the cookies of a vault to a run."""
-    others = FetchSession(CookieJar(folder.clock.now))
     one = CookieLending(
         folder.vault,
         LendingOptions("run:7", owner),
         folder.clock,
         find_signed_out,
-        others=others,
         boottime=now or boot_time,
     )
     async with one.opened():

@@ -23,7 +23,7 @@ from smartspider.engine.retry_or_close import REACTIONS, ROBOTS_HOLD_S, Judgemen
 NOW = 1_700_000_000.0
 POLICY = RetryPolicy(max_attempts=4, backoff_s=1.0, max_backoff_s=300.0)
 RETRIED = [
-    errors.EmptyAnswer,
+    *(errors.EmptyAnswer, errors.TokenUnavailable),
     *(errors.NameNotResolved, errors.ConnectFailed, errors.ConnectionDropped, errors.TimedOut),
     *(errors.ProxyFailed, errors.ProxyRefused, errors.RobotsUnavailable, errors.BadResponse),
 ]
@@ -101,9 +101,8 @@ def test_a_failure_that_goes_on_is_buried_with_the_number_of_attempts(kind: type
         assert isinstance(judge(lease(attempts), kind("x"), POLICY, 0.5).verdict, RetryLater)
     verdict, news = judge(lease(3), kind("x"), POLICY, 0.5)
     assert verdict == Close("dead", f"{kind.code}: x (4 attempts)", cause=cause_of_error(kind("x")))
-    assert (news == ()) is (
-        kind in {errors.ProxyFailed, errors.ProxyRefused, errors.BadResponse, errors.EmptyAnswer}
-    )
+    silent = {errors.ProxyFailed, errors.ProxyRefused, errors.BadResponse, errors.EmptyAnswer}
+    assert (news == ()) is (kind in {*silent, errors.TokenUnavailable})
 
 
 def test_a_failure_of_a_plug_in_is_buried_like_any_unknown_one() -> None:

@@ -15,11 +15,12 @@ import pytest
 from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.errors import FetchFailed
 from smartspider.core.requests.addresses import AddressPolicy
+from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.request import Extras, Request, make_request
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.layers import compile_layers, layers_around
+from smartspider.fetch.layers import LayerContext, compile_layers, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.fetch.transport import AiohttpTransport
@@ -138,6 +139,8 @@ class Net:
         self.cache = MemoryRobotsCache()
         self.permit = FreePermit("page")
         self.session = FetchSession(CookieJar(self.clock.now))
+        self.tokens: list[str] = []
+        """Those that no log shows."""
 
     @asynccontextmanager
     async def serve(self, answer: Handler | bytes, **options: Any) -> AsyncIterator[WireServer]:
@@ -202,6 +205,8 @@ class Net:
         entries: tuple[str, ...] = (),
         layers: Iterable[dict[str, Any]] = (),
         layer_s: float = 20.0,
+        secrets: dict[str, str] | None = None,
+        trusted: Iterable[str] = (),
     ) -> AsyncIterator[Fetcher]:
         policy = AddressPolicy.parse(text, entries)
         headers = HeaderPlan(plan)
@@ -210,7 +215,10 @@ class Net:
                 transport, policy=policy, headers=headers, cache=self.cache, clock=self.clock
             )
             robots = self.robots if obeys else None
-            around = layers_around(compile_layers(layers, ("default", "other", "@sitemap")), plan, layer_s)
+            trust = OriginTrust(trusted)
+            compiled = compile_layers(layers, ("default", "other", "@sitemap"), secrets, trust)
+            context = LayerContext(self.clock, layer_s, trust, self.tokens.append)
+            around = layers_around(compiled, plan, context)
             yield build_fetcher(plan, transport, policy=policy, headers=headers, robots=robots, layers=around)
 
 

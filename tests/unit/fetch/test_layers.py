@@ -11,18 +11,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from smartspider.core.errors import LayerFailed, TaskInvalid, TimedOut
+from smartspider.core.errors import LayerFailed, SecretsWithheld, TaskInvalid, TimedOut
 from smartspider.core.frontier.lease import FencingToken, Lease, SendWindow
+from smartspider.core.requests.origins import UNNAMED
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.core.workers import activity
-from smartspider.fetch.layers import compile_layers, layers_around
+from smartspider.engine.runtime import SystemClock
+from smartspider.fetch.layers import LayerContext, compile_layers, layers_around
+from smartspider.plugins.kinds import LAYER
+from smartspider.plugins.registry import known
 from smartspider_testing.plugin_packages import install_package
 
 SOURCE = """
 import msgspec
 from smartspider.core.pages.page import Page
 from smartspider.core.workers import activity
-from smartspider.interfaces.layer import LayerRefused
+from smartspider.interfaces.layer import LayerRefused, LayerRequest, Token
 
 seen = []
 
@@ -79,9 +83,28 @@ class Neither:
     pass
 
 
+class Tokened:
+    def __init__(self, url: str, how: str = ""):
+        self.url, self.how = url, how
+
+    def token_request(self):
+        match self.how:
+            case "no request": return None
+            case "no url": return LayerRequest("GET", "h/", (), None, "@token")
+            case "fails": raise ValueError("no clock")
+        return LayerRequest("GET", self.url, (), None, "@token")
+
+    def read_token(self, page):
+        return page.text if self.how == "no token" else Token(page.text)
+
+    def with_token(self, request, token):
+        if self.how == "no result": return token
+        return msgspec.structs.replace(request, url=f"{request.url}?t={token}")
+
+
 class Picky:
     def __init__(self, key: str = ""):
-        raise ValueError("needs a key")
+        raise ValueError(f"needs a key {key}".strip())
 
     def before_request(self, request): ...
 """
@@ -90,6 +113,7 @@ mark = spider_layers:Mark
 bad = spider_layers:Bad
 neither = spider_layers:Neither
 picky = spider_layers:Picky
+tokened = spider_layers:Tokened
 """
 MARKS = ({"use": "mark", "name": "a"}, {"use": "mark", "name": "b", "pages": ["default", "default"]})
 
@@ -167,6 +191,52 @@ async def test_a_layer_that_fails_ends_its_page_by_name(net: Any, how: str, when
     assert len(server.seen) == (when == "after the answer")
 
 
+async def test_a_layer_with_secrets_is_for_the_origins_that_these_may_be_sent_to(net: Any) -> None:
+    layers = [{"use": "mark", "name": "${KEY}"}, {"use": "mark", "name": "b"}]
+    async with net.serve(net.http(b"page ", "401 Unauthorized")) as server:
+        for trusted, target in (((server.url,), "/?k3y=1&b=1"), (("http://h.example/",), "/?b=1")):
+            async with net.stack(layers=layers, secrets={"KEY": "k3y"}, trusted=trusted) as fetcher:
+                page = await fetcher.fetch(net.exchange(net.asks(server.url)))
+                assert (server.seen[-1].target, page.withheld) == (target, "k3y" not in target)
+        async with net.stack(layers=layers, secrets={"KEY": "k3y"}) as fetcher:
+            with pytest.raises(SecretsWithheld, match="the body that layers with secrets change is not sent"):
+                await fetcher.fetch(net.exchange(net.asks(server.url, method="POST", body=b"{}")))
+    assert len(server.seen) == 2
+
+
+def test_a_layer_that_rejects_its_options_does_not_tell_a_secret() -> None:
+    with pytest.raises(TaskInvalid) as caught:
+        compile_layers([{"use": "picky", "key": "${KEY}"}], ["default"], {"KEY": "s3cret-value"})
+    assert caught.value.problems[0].message == "the layer 'picky' rejects its options: needs a key [redacted]"
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("no request", "for its token: returned an invalid LayerRequest: NoneType"),
+        ("no url", "for its token: returned an invalid LayerRequest: LayerRequest"),
+        ("fails", "for its token: raised ValueError: no clock"),
+        ("no token", "for its token: returned str instead of a Token"),
+        ("no result", "before the request: returned str instead of a LayerRequest"),
+    ],
+)
+async def test_an_installed_layer_that_fails_at_its_token_is_named(net: Any, how: str, what: str) -> None:
+    async with net.serve(net.http(b"t1")) as server:
+        layer = {"use": "tokened", "url": f"{server.url}/token", "how": how}
+        async with net.stack(layers=[layer], trusted=[server.url]) as fetcher:
+            with pytest.raises(LayerFailed) as caught:
+                await fetcher.fetch(net.exchange(net.asks(server.url)))
+    assert caught.value.message == f"layers[0] tokened, {what}"
+
+
+async def test_an_installed_layer_may_put_a_token_into_the_query(net: Any) -> None:
+    async with net.serve(net.http(b"t1")) as server:
+        layer = {"use": "tokened", "url": f"{server.url}/token"}
+        async with net.stack(layers=[layer], trusted=[server.url]) as fetcher:
+            await fetcher.fetch(net.exchange(net.asks(server.url)))
+    assert [seen.target for seen in server.seen] == ["/token", "/?t=t1"]
+
+
 async def test_what_a_layer_prints_is_no_result(net: Any, capsys: pytest.CaptureFixture[str]) -> None:
     layer = {"use": "bad", "how": "prints"}
     async with net.serve(net.http(b"ok")) as server, net.stack(layers=[layer]) as fetcher:
@@ -198,12 +268,13 @@ async def test_a_supervisor_sees_which_request_a_layer_works_on(net: Any) -> Non
 
 
 def test_a_task_without_layers_has_none_in_its_stack() -> None:
-    assert layers_around(compile_layers((), ("default",)), FetchPlan(), 20.0) is None
+    context = LayerContext(SystemClock(), 20.0, UNNAMED)
+    assert layers_around(compile_layers((), ("default",)), FetchPlan(), context) is None
 
 
 def test_everything_wrong_with_layers_is_said_at_once_with_its_path() -> None:
     wrong: list[dict[str, Any]] = [
-        {"use": "sign"},
+        {"use": "jsn"},
         {"use": "json"},
         {"use": "json", "expr": "a[", "pages": ["default"]},
         {"use": "json", "expr": 3},
@@ -215,7 +286,11 @@ def test_everything_wrong_with_layers_is_said_at_once_with_its_path() -> None:
         compile_layers(wrong, ["default"])
     found = [(problem.path, problem.message, problem.hint) for problem in caught.value.problems]
     assert found == [
-        ("layers[0].use", "there is no layer 'sign'", "known: bad, json, mark, neither, picky"),
+        (
+            "layers[0].use",
+            "there is no layer 'jsn'",
+            "did you mean 'json'? known: " + ", ".join(known(LAYER)),
+        ),
         ("layers[1].expr", "the key 'expr' is missing", "options: expr, media_type"),
         ("layers[2].expr", '"a[" is not JMESPath: Invalid jmespath expression: Incomplete expression:', ""),
         ("layers[3].expr", "3 is invalid: expected `str`, got `int`", ""),

@@ -29,6 +29,8 @@ def test_a_name_with_other_characters_is_refused() -> None:
     assert problem_of(entry_urls=[entry])[0] == "entry_urls[0].body.a[0].b"
     follow = {"selector": "a", "request": {"headers": {"K": "${a b}"}}}
     assert problem_of(follow=[follow])[0] == "follow[0].request.headers.K"
+    layers = [{"use": "json", "expr": "a"}, {"use": "sign", "headers": {"K": "${a b}"}}]
+    assert problem_of(layers=layers)[0] == "layers[1].headers.K"
 
 
 @pytest.mark.parametrize(
@@ -56,11 +58,13 @@ def test_a_plan_names_the_secrets_it_needs() -> None:
                 ],
                 fetch={"headers": {"B": "${THREE}"}},
                 follow=[{"selector": "a", "request": {"body": {"k": "${FOUR}"}}}],
+                layers=[{"use": "sign", "key": "${FIVE}", "headers": {"K": "${SIX}"}}],
             )
         )
     )
-    assert plan.secrets == {"ONE", "TWO", "THREE", "FOUR"}
-    assert plan.needs == {"http", "secret:ONE", "secret:TWO", "secret:THREE", "secret:FOUR"}
+    names = {"ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"}
+    assert plan.secrets == names
+    assert plan.needs == {"http", *(f"secret:{name}" for name in names)}
 
 
 def test_a_plain_task_needs_no_secret_and_no_layer() -> None:

@@ -26,6 +26,7 @@ from smartspider.core.plurals import count
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.engine.runtime import tune_process
+from smartspider.fetch.layers import compile_layers
 from smartspider.installation.data_folder import (
     DataFolder,
     folder_of,
@@ -129,7 +130,9 @@ def _print_notes(task: Task) -> None:
 
 async def _crawl(folder: DataFolder, plan: Plan, options: CrawlOptions, restart: Restart | None) -> int:
     _cancel_on_signals()
-    await read_secrets(folder.secrets, plan, OWN_COMMAND)  # a missing one is reported before a run is created
+    # A missing secret, or one that is no key for its layer, is reported before a run is created.
+    secrets = await read_secrets(folder.secrets, plan, OWN_COMMAND)
+    compile_layers(plan.layers, plan.pages, secrets, plan.trust if plan.layers else None)
     await check_pools(folder, plan, is_local=True)
     await check_cookies(folder, plan, is_local=True)
     with ExitStack() as locks:

@@ -150,6 +150,8 @@ ROBOTS_PAGE = "@robots"
 """The type of robots.txt as a list of sitemaps."""
 ROBOTS_RULES_PAGE = "@robots.txt"
 """The type of robots.txt as the rules of its origin, which no row is about."""
+TOKEN_PAGE = "@token"  # noqa: S105 - the name of a page type
+"""The type of answers with the token of a layer, which no row is about."""
 SITEMAP_PAGE = "@sitemap"
 """The type of sitemaps from robots.txt or default locations; those of the task are `@sitemap:0`, ..."""
 

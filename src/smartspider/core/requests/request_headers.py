@@ -35,8 +35,12 @@ def require_open_body(body: bytes | None, target: str) -> None:
     if body is None or (not has_references(body) and is_harmless_body(body)):
         return
     names = ", ".join(f"${{{name}}}" for name in dict.fromkeys(references_in(body)))
-    what = f"the body with {names}" if names else "the body"
-    raise SecretsWithheld(
+    raise withheld(f"the body with {names}" if names else "the body", target)
+
+
+def withheld(what: str, target: str) -> SecretsWithheld:
+    """Return the error of a request that is not sent because its secrets are for other origins."""
+    return SecretsWithheld(
         f"{what} is not sent to {origin_of(target)}, which is not an origin of the task's entries",
         hint="add it to fetch.send_secrets_to if you trust it",
     )

@@ -101,6 +101,19 @@ def fill_secrets(extras: Extras, values: SecretValues) -> tuple[tuple[tuple[str,
     return headers, body
 
 
+def fill_values(value: Any, values: SecretValues) -> Any:
+    """Return a JSON value with the secrets in its texts."""
+    match value:
+        case str():
+            return _fill(value, values, _verbatim) if OPENING in value else value
+        case list():
+            return [fill_values(each, values) for each in value]
+        case dict():
+            return {key: fill_values(each, values) for key, each in value.items()}
+        case _:
+            return value
+
+
 def _fill(text: str, values: SecretValues, encode: _Encode) -> str:
     def put_in(found: re.Match[str]) -> str:
         name = found[1]

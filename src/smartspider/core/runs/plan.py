@@ -152,12 +152,12 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The names of the secrets that requests of the run refer to."""
+        """The names of the secrets that requests and layers of the run refer to."""
         follows = (rule.request for page in self.pages.values() for rule in page.follow if rule.request)
         templates = [part for request in follows for part in (dict(request.headers), request.body)]
         return frozenset(
             (
-                *references_in([*(text for _, text in self.fetch.all_headers), *templates]),
+                *references_in([*(text for _, text in self.fetch.all_headers), *templates, *self.layers]),
                 *names_in_requests(entry.extras for entry in self.entries),
             )
         )

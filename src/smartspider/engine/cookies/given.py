@@ -13,7 +13,7 @@ from smartspider.engine.cookies.jar import DomainCookies
 from smartspider.engine.processor import AnswerExchange
 from smartspider.engine.retry_or_close import Reading
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Cookies, Exchange, Fetcher, FetchSession
+from smartspider.interfaces.fetcher import Cookies, Exchange, Fetcher
 
 
 class GivenCookies:
@@ -37,8 +37,7 @@ class GivenCookies:
         """Fetch and read a page with the cookies, if they are for its host."""
         if not is_in_domain(exchange.request.host, self._domain):
             return await answer(exchange)
-        session = exchange.session
-        own = FetchSession(self.beside(session.cookies), session.proxies)
+        own = msgspec.structs.replace(exchange.session, cookies=self.beside(exchange.session.cookies))
         async with self._turn:
             return await answer(msgspec.structs.replace(exchange, session=own))
 

@@ -24,7 +24,7 @@ from smartspider.engine.cookies.jar import CookieVault, DomainCookies, Loan, Loa
 from smartspider.engine.processor import AnswerExchange
 from smartspider.engine.retry_or_close import Reading
 from smartspider.interfaces.clock import Clock
-from smartspider.interfaces.fetcher import Exchange, Fetcher, FetchSession
+from smartspider.interfaces.fetcher import Exchange, Fetcher
 from smartspider.store.cookie_sets import Wanted
 
 MARGIN_S = 3.0
@@ -72,13 +72,11 @@ class CookieLending:
         clock: Clock,
         find_signed_out: FindSignedOut,
         *,
-        others: FetchSession = FetchSession(),
         redact: Callable[..., object] | None = None,
         boottime: Callable[[], float] = boot_time,
     ) -> None:
         self._vault, self._options, self._clock = vault, options, clock
         self._find_signed_out = find_signed_out
-        self._others = others
         self._redact = redact
         self._boottime = boottime
         self._holder = ""
@@ -117,12 +115,12 @@ class CookieLending:
         if loan is None:
             return await answer(exchange)
         exchange.progress.cookies_id = loan.of.id
-        own = Exchange(
-            exchange.request,
-            LoanPermit(exchange.permit, loan),
-            FetchSession(DomainCookies(loan.of.domain, loan.jar, self._others.cookies), self._others.proxies),
-            exchange.lease,
-            exchange.progress,
+        session = exchange.session
+        cookies = DomainCookies(loan.of.domain, loan.jar, session.cookies)
+        own = msgspec.structs.replace(
+            exchange,
+            permit=LoanPermit(exchange.permit, loan),
+            session=msgspec.structs.replace(session, cookies=cookies),
         )
         try:
             async with asyncio.timeout(loan.left_s) as loan.timeout:

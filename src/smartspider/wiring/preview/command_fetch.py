@@ -71,15 +71,16 @@ async def command_fetcher(
         open_folder(Path(path), settings=settings) as folder,
     ):
         gate = PreviewGate(folder.permits)
+        secrets = await read_secrets(folder.secrets, plan, OWN_COMMAND)
         context = FetchContext(
             settings,
             folder.policy_for(plan),
             folder.clock,
             lambda host: GatePermit(gate, folder.clock, host, None, others=folder.other_crawls),
             folder.store if obey_robots and plan.politeness.obey_robots else None,
-            await read_secrets(folder.secrets, plan, OWN_COMMAND),
+            secrets,
             trust=OriginTrust(entries, named=plan.fetch.send_secrets_to),
-            layers=entry_layers(plan),
+            layers=entry_layers(plan, secrets),
             report=report,
         )
 

@@ -10,7 +10,7 @@ from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.errors import FetchFailed, NotBuilt, RequestInvalid, TooManyRedirects
 from smartspider.core.pages.page import Page, redirect_target
 from smartspider.core.plurals import count
-from smartspider.core.redaction.redactor import without_userinfo
+from smartspider.core.redaction.redactor import Redactor, without_userinfo
 from smartspider.core.requests.addresses import AddressPolicy
 from smartspider.core.requests.origins import OriginTrust
 from smartspider.core.requests.request import DEFAULT_PAGE, make_request
@@ -18,7 +18,7 @@ from smartspider.core.requests.secrets import SecretValues
 from smartspider.core.requests.urls import normal_url
 from smartspider.core.runs.plan import FetchPlan, Plan
 from smartspider.fetch.headers import HeaderPlan
-from smartspider.fetch.layers import PageLayers, compile_layers, layers_around
+from smartspider.fetch.layers import LayerContext, PageLayers, compile_layers, layers_around
 from smartspider.fetch.page_transports import open_transport
 from smartspider.fetch.stack import build_fetcher, build_robots
 from smartspider.installation.settings import Settings
@@ -51,14 +51,15 @@ class FetchContext(msgspec.Struct, frozen=True):
 class ReportedTransport:
     """A transport that reports each exchange in a line."""
 
-    def __init__(self, inner: Fetcher, report: Callable[[str], object]) -> None:
+    def __init__(self, inner: Fetcher, report: Callable[[str], object], redact: Callable[[str], str]) -> None:
         self._inner = inner
         self._report = report
+        self._redact = redact
 
     async def fetch(self, exchange: Exchange) -> Page:
         """Return the response to a request."""
         request = exchange.request
-        what = f"{request.extras.method} {without_userinfo(request.url)}"
+        what = f"{request.extras.method} {self._redact(without_userinfo(request.url))}"
         try:
             page = await self._inner.fetch(exchange)
         except FetchFailed as error:
@@ -68,9 +69,9 @@ class ReportedTransport:
         return page
 
 
-def entry_layers(plan: Plan) -> PageLayers:
+def entry_layers(plan: Plan, secrets: SecretValues) -> PageLayers:
     """Return the layers of the entry of a plan, for a fetch of it alone."""
-    found = compile_layers(plan.layers, plan.pages).get(plan.entries[0].page)
+    found = compile_layers(plan.layers, plan.pages, secrets, plan.trust).get(plan.entries[0].page)
     return {DEFAULT_PAGE: found} if found else {}
 
 
@@ -93,11 +94,15 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
         )
     trust = context.trust or OriginTrust([normal], named=plan.send_secrets_to)
     headers = HeaderPlan(plan, context.settings.contact or None, trust=trust)
+    around = LayerContext(context.clock, context.settings.watch.stall_s, trust)
     request = make_request(normal)
     cookies = context.cookies or (CookieJar(context.clock.now) if plan.cookies else None)
     session = FetchSession(cookies, proxy_of_settings(context.settings))
     async with open_transport(plan, TransportContext(context.clock, context.policy)) as opened:
-        transport = opened if context.report is None else ReportedTransport(opened, context.report)
+        transport: Fetcher = opened
+        if context.report is not None:
+            redact = Redactor(context.secrets.values()).text if context.secrets else str
+            transport = ReportedTransport(opened, context.report, redact)
         robots = None
         if context.robots is not None:
             robots = build_robots(
@@ -110,7 +115,7 @@ async def fetch_with(context: FetchContext, url: str, plan: FetchPlan = FetchPla
             headers=headers,
             robots=robots,
             secrets=context.secrets,
-            layers=layers_around(context.layers, plan, context.settings.watch.stall_s),
+            layers=layers_around(context.layers, plan, around),
         )
         page = await fetcher.fetch(Exchange(request, context.permit_for(request.host), session))
         hops = list(page.hops)

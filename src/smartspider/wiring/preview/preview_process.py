@@ -150,14 +150,15 @@ async def _suggest(
 async def _fetch_context(installation: Installation, plan: Plan, given: GivenCookies | None) -> FetchContext:
     """Return the context of a fetch through the gates that all runs share."""
     gate, others = PreviewGate(installation.permits), installation.other_crawls
+    secrets = await read_secrets(installation.secrets, plan, SecretUse(NOBODY))
     return FetchContext(
         installation.settings,
         installation.policy,
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None, others=others),
         installation.store,
-        await read_secrets(installation.secrets, plan, SecretUse(NOBODY)),
-        layers=entry_layers(plan),
+        secrets,
+        layers=entry_layers(plan, secrets),
         cookies=None if given is None else given.beside(CookieJar(installation.clock.now)),
     )
 
