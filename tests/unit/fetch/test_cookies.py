@@ -127,6 +127,25 @@ def test_a_cookie_ends_when_its_time_has_come(cookies: CookieJar, net: Any) -> N
     assert cookies.header_for(f"{HOST}/") is None
 
 
+def test_a_header_that_was_sent_before_follows_every_change(cookies: CookieJar, net: Any) -> None:
+    for header, wanted in [
+        (b"a=1; Path=/; Domain=example.co.uk; Max-Age=100", b"a=1"),
+        (b"b=2; Path=/; Secure", b"a=1; b=2"),
+        (b"a=3; Path=/; Domain=example.co.uk; Max-Age=100", b"a=3; b=2"),
+        (b"deep=4; Path=/cart", b"a=3; b=2"),
+        (b"b=; Path=/; Max-Age=0", b"a=3"),
+    ]:
+        cookies.store(f"{HOST}/", [header])
+        for path in ("/", "/x", "/"):
+            assert cookies.header_for(f"{HOST}{path}") == wanted
+    assert cookies.header_for(f"{HOST}/cart") == b"deep=4; a=3"
+    assert cookies.header_for("http://shop.example.co.uk/") == b"a=3"
+    assert cookies.header_for("https://other.example.co.uk/") == b"a=3"
+    net.clock.at += 101
+    assert cookies.header_for(f"{HOST}/") is None
+    assert cookies.header_for("https://other.example.co.uk/") is None
+
+
 def test_the_oldest_cookies_of_a_domain_give_way(cookies: CookieJar) -> None:
     cookies.store(f"{HOST}/", [b"c%d=1" % number for number in range(MAX_COOKIES_PER_DOMAIN + 5)])
     header = cookies.header_for(f"{HOST}/")

@@ -13,6 +13,7 @@ from smartspider.core.requests.urls import host_of, path_of
 
 MAX_COOKIES_PER_DOMAIN = 180
 MAX_DOMAINS = 10_000
+MAX_HEADERS = 1_000
 
 _SECURE_PREFIX = b"__secure-"
 _HOST_PREFIX = b"__host-"
@@ -78,6 +79,8 @@ class CookieJar:
         self._domains: dict[str, dict[tuple[str, bytes], Cookie]] = {}
         """Cookies by path and name, by domain; the domain changed last is the last one."""
         self._changed: dict[CookieKey, Cookie] = {}
+        self._headers: dict[tuple[str, bool], tuple[bytes | None, float]] = {}
+        """Headers for hosts whose cookies are the same for all paths, until one of them ends or changes."""
         self._last = 0
 
     async def refresh(self) -> None:
@@ -99,16 +102,28 @@ class CookieJar:
         """Return the value of the Cookie header of a request; None if there are no cookies for it."""
         if not self._domains:
             return None
-        now, host = self._now(), host_of(url)
-        path, is_secure = path_of(url), url.startswith("https:")
-        found = [
-            cookie
+        now, host, is_secure = self._now(), host_of(url), url.startswith("https:")
+        header, until = self._headers.get((host, is_secure), (None, 0.0))
+        if until > now:
+            return header
+        path = path_of(url)
+        near = [
+            (cookie, domain == host)
             for domain in _parents_of(host)
             for cookie in self._domains.get(domain, {}).values()
-            if cookie.is_sent_to(path, is_secure=is_secure, is_own_host=domain == host, now=now)
+        ]
+        found = [
+            cookie
+            for cookie, is_own_host in near
+            if cookie.is_sent_to(path, is_secure=is_secure, is_own_host=is_own_host, now=now)
         ]
         found.sort(key=lambda cookie: (-len(cookie.path), cookie.number))
-        return b"; ".join([cookie.name + b"=" + cookie.value for cookie in found]) or None
+        header = b"; ".join([cookie.name + b"=" + cookie.value for cookie in found]) or None
+        if all(cookie.path == "/" for cookie, _ in near):
+            if len(self._headers) >= MAX_HEADERS:
+                self._headers.clear()
+            self._headers[host, is_secure] = header, min((one.expires_at for one in found), default=FOREVER)
+        return header
 
     def changes(self) -> tuple[Cookie, ...]:
         """Return the cookies that were set or deleted and are not confirmed yet."""
@@ -133,6 +148,7 @@ class CookieJar:
     def forget_stored(self) -> None:
         """Forget all cookies but those that wait to be stored."""
         self._domains = {}
+        self._headers.clear()
         for cookie in self._changed.values():
             self._put(cookie)
 
@@ -162,6 +178,7 @@ class CookieJar:
 
     def _put(self, cookie: Cookie) -> None:
         """Make a cookie the last one of its domain, and its domain the last one."""
+        self._headers.clear()
         kept = self._domains.pop(cookie.domain, {})
         kept.pop((cookie.path, cookie.name), None)
         if not cookie.is_deleted:
