@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from smartspider.dedup.url_filter import UrlFilter
 from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.interfaces.clock import Clock
+from smartspider.keeper.cookies import CheckCookies, CheckSet
 from smartspider.keeper.frontier.arming import ArmShard
 from smartspider.keeper.frontier.controls import RunControlSender, SendRunControls
 from smartspider.keeper.frontier.filling import FillWhenWanted, ShardLoader, SweepOpenRows
@@ -15,6 +17,7 @@ from smartspider.keeper.frontier.loads import CountLoads
 from smartspider.keeper.frontier.state import FrontierState
 from smartspider.keeper.health import CheckHealth, EndStoppedClients, FollowClock, WatchDiskSpace
 from smartspider.keeper.keeper import Duty
+from smartspider.keeper.messages import MemoryOutbox
 from smartspider.keeper.notifications import DeliverNotifications, WriteNotifications
 from smartspider.keeper.retention import (
     DeleteExpired,
@@ -34,14 +37,19 @@ DeleteRun = Callable[[int], Awaitable[None]]
 
 
 def build_duties(
-    installation: Installation, delete_run: DeleteRun, filters: Sequence[UrlFilter] = ()
+    installation: Installation,
+    delete_run: DeleteRun,
+    check_cookies: CheckSet,
+    filters: Sequence[UrlFilter] = (),
 ) -> list[Duty]:
     """Return all duties. Each runs at its own interval, and none waits for another.
 
-    `delete_run` deletes a run with its files; `filters` are freed of finished runs.
+    `delete_run` deletes a run with its files, `check_cookies` checks a set of them, and `filters` are freed
+    of finished runs.
     """
     one = installation
     retention, deliver = one.settings.retention, Notifier(one).deliver
+    outbox = partial(MemoryOutbox, one.notifications, deliver, one.clock)
     epoch = one.stored_urls.epoch if one.is_cluster else None
     return [
         FireSchedules(one),
@@ -53,7 +61,8 @@ def build_duties(
         DecideWorkers(one.scaling, one.demand, one.workers, one.leadership.now, one.settings.scaling),
         WriteNotifications(one),
         DeliverNotifications(one.notifications, deliver, one.clock),
-        WatchDiskSpace(one.check_room, one.store, one.notifications, deliver, one.clock),
+        WatchDiskSpace(one.check_room, one.store, outbox(), one.clock),
+        CheckCookies(one.vault.cookies, check_cookies, outbox(), one.clock),
         TrimLogs(one.logs, one.clock, retention),
         TrimEvents(one.events, one.store, retention),
         DeleteOldRuns(RunSweep(one.store, one.clock, retention, delete_run), one.clock),

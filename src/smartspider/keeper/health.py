@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from smartspider.core.datetimes import format_time
-from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
-from smartspider.core.notifications import NotificationEvent, NotificationTarget
+from smartspider.core.errors import StoreFull, StoreUnavailable
+from smartspider.core.notifications import NotificationEvent
 from smartspider.core.workers.worker import describe_silent
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.leadership import Term
 from smartspider.interfaces.store_clock import StoreClock
 from smartspider.interfaces.worker_registry import WorkerRegistry
-from smartspider.services.notifications.notifier import Deliver, Message, numbered_message, retry_at
-from smartspider.store.notifications import MAX_TARGETS, NotificationStore
+from smartspider.keeper.messages import MemoryOutbox
 from smartspider.store.runs.store import RunStore
 
 log = logging.getLogger("smartspider.keeper")
@@ -121,15 +119,6 @@ class StoreNotification(msgspec.Struct, frozen=True):
     run: dict[str, str] = {}
 
 
-class _PendingDelivery(msgspec.Struct, frozen=True):
-    """A message to deliver. It is kept in memory: the store accepts no writes."""
-
-    target: NotificationTarget
-    message: Message
-    tries: int = 0
-    due_at: float = 0.0
-
-
 class WatchDiskSpace:
     """Detects that the disk of the store is full, and that it has space again. Writes nothing.
 
@@ -142,17 +131,14 @@ class WatchDiskSpace:
         self,
         check_room: Callable[[], Awaitable[None]],
         store: RunStore,
-        notifications: NotificationStore,
-        deliver: Deliver,
+        outbox: MemoryOutbox,
         clock: Clock,
     ) -> None:
         self._check_room = check_room
         self._store = store
-        self._notifications = notifications
-        self._send_message = deliver
+        self._outbox = outbox
         self._clock = clock
         self._since: float | None = None
-        self._pending: list[_PendingDelivery] = []
         self._is_idle = False
 
     @property
@@ -178,8 +164,8 @@ class WatchDiskSpace:
                 log.info("store.returned: the store accepts writes again")
                 await self._notify("store.returned", "the store accepts writes again", term)
                 self._since = None
-        await self._deliver()
-        self._is_idle = self._since is None and not self._pending and not await self._has_runs()
+        await self._outbox.deliver()
+        self._is_idle = self._since is None and self._outbox.is_empty and not await self._has_runs()
 
     async def _has_runs(self) -> bool:
         try:
@@ -190,35 +176,10 @@ class WatchDiskSpace:
     async def _notify(self, event: NotificationEvent, reason: str, term: Term) -> None:
         now, since = self._clock.now(), self._since or self._clock.now()
         try:
-            targets = await self._notifications.find_targets(limit=MAX_TARGETS)
             runs = [str(run.id) for run in await self._store.live_runs()]
         except StoreUnavailable as error:
             log.warning("notifications cannot be sent: %s", error.message)
             return
         outage = StoreOutage(reason, format_time(since), round(now - since, 1), runs)
         data = msgspec.json.encode(StoreNotification(event, format_time(now), outage))
-        wanting = [one for one in targets if one.is_enabled and event in one.events]
-        self._pending += [
-            _PendingDelivery(one, numbered_message(f"{event}-{term.epoch}-{since:.0f}-{one.id}", data))
-            for one in wanting
-        ]
-
-    async def _deliver(self) -> None:
-        now = self._clock.now()
-        due = [one for one in self._pending if one.due_at <= now]
-        later = [one for one in self._pending if one.due_at > now]
-        if due:
-            left: Sequence[_PendingDelivery | None] = await asyncio.gather(*map(self._send, due))
-            self._pending = later + [one for one in left if one is not None]
-
-    async def _send(self, pending: _PendingDelivery) -> _PendingDelivery | None:
-        """Deliver a message; return it with its next attempt if that failed."""
-        try:
-            await self._send_message(pending.target, pending.message)
-        except DeliveryFailed as error:
-            again_at = retry_at(self._clock, pending.tries)
-            log.warning("%s, try %d: %s", pending.message.id, pending.tries + 1, error.message)
-            if again_at is None:
-                return None
-            return msgspec.structs.replace(pending, tries=pending.tries + 1, due_at=again_at)
-        return None
+        await self._outbox.put(event, f"{term.epoch}-{since:.0f}", data)

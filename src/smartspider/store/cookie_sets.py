@@ -52,6 +52,8 @@ class Wanted(NamedTuple):
     set_id: int = 0
     owner: str | None = None
     """None: of anybody."""
+    takes_invalid: bool = False
+    """Take also a set that was set aside because its site did not know it."""
 
 
 class SetUsage(NamedTuple):
@@ -190,9 +192,10 @@ class CookieSetStore:
 
         return await self._db.read(work)
 
-    async def to_check(self, before: float, limit: int) -> list[int]:
-        """Return active sets with a page to check that were not checked since a time."""
-        return [int(id_) for (id_,) in await self._db.fetch(SQL.to_check, (before, limit))]
+    async def to_check(self, checked_before: float, used_after: float, limit: int) -> list[int]:
+        """Return active sets with a page to check that are due, the longest unchecked first."""
+        found = await self._db.fetch(SQL.to_check, (checked_before, used_after, limit))
+        return [int(id_) for (id_,) in found]
 
     async def delete(self, id_: int, *, actor: str) -> None:
         """Delete a set with its cookies. Its lent slots cannot be renewed."""
@@ -217,18 +220,20 @@ class CookieSetStore:
 
         return await self._db.write(work)
 
-    async def checked(self, id_: int, uploads: int, reason: str | None, *, actor: str) -> CookieSet:
-        """Note the result of a check: `reason` tells why its site no longer knows the login. Cookies that
+    async def checked(
+        self, id_: int, uploads: int, is_known: bool | None, reason: str, *, actor: str
+    ) -> CookieSet:
+        """Note a check: whether the site knows the login, or None if that was not found out. Cookies that
         were uploaded since are not affected.
         """
 
         def work(connection: Connection) -> CookieSet:
             found = _get(connection, id_)
             connection.execute(SQL.checked, (id_, self._db.now()))
-            if found.uploads == uploads and found.state != "locked":
-                state: CookieState = "active" if reason is None else "invalid"
+            if found.uploads == uploads and found.state != "locked" and is_known is not None:
+                state: CookieState = "active" if is_known else "invalid"
                 if state != found.state:
-                    self._set_state(connection, id_, state, reason or "", actor)
+                    self._set_state(connection, id_, state, reason, actor)
             return _get(connection, id_)
 
         return await self._db.write(work)
@@ -367,7 +372,8 @@ class CookieSetStore:
 
 def _free_slot(connection: Connection, wanted: Wanted, now: float) -> tuple[int, int, int] | None:
     if wanted.set_id:
-        found = row(connection, SQL.free_slot_of_set, (wanted.set_id, _owner(wanted.owner), now))
+        values = (wanted.set_id, _owner(wanted.owner), now, int(wanted.takes_invalid))
+        found = row(connection, SQL.free_slot_of_set, values)
     else:
         found = row(connection, SQL.free_slot, (wanted.domain, _owner(wanted.owner), now))
     return None if found is None else (int(found[0]), int(found[1]), int(found[2]))

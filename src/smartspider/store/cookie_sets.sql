@@ -25,9 +25,9 @@ SELECT count(*) FROM cookie_set
 -- has_usable: a set of a domain that the tasks of an owner may use, whatever its state
 SELECT 1 FROM cookie_set WHERE domain = ?1 AND (?2 = '*' OR owner = ?2 OR is_shared = 1) LIMIT 1
 
--- to_check: active sets with a page to check that were not checked since a time
-SELECT id FROM cookie_set WHERE state = 'active' AND check_url <> '' AND coalesce(checked_at, 0) < ?
-ORDER BY coalesce(checked_at, 0) LIMIT ?
+-- to_check: active sets with a page to check that were used since a time, and not checked since another
+SELECT id FROM cookie_set WHERE state = 'active' AND check_url <> '' AND coalesce(checked_at, 0) < ?1 AND used_at > ?2
+ORDER BY coalesce(checked_at, 0), id LIMIT ?3
 
 -- add: add a set of cookies
 INSERT INTO cookie_set (domain, name, owner, is_shared, state, slots, check_url, signed_out, uploads, version,
@@ -62,7 +62,8 @@ ORDER BY c.used_at, c.id LIMIT 1
 
 -- free_slot_of_set: a free slot of a set of cookies
 SELECT s.set_id, s.number, c.slots FROM cookie_set c JOIN cookie_slot s ON s.set_id = c.id
-WHERE c.id = ?1 AND c.state = 'active' AND (?2 = '*' OR c.owner = ?2 OR c.is_shared = 1) AND s.until <= ?3
+WHERE c.id = ?1 AND (c.state = 'active' OR (?4 = 1 AND c.state = 'invalid'))
+  AND (?2 = '*' OR c.owner = ?2 OR c.is_shared = 1) AND s.until <= ?3
 ORDER BY s.number LIMIT 1
 
 -- take_slot: lend a slot

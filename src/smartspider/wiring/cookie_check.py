@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from smartspider.core.access import Principal, require
-from smartspider.core.cookies.sets import TERM_S, is_in_domain
+from smartspider.core.cookies.sets import TERM_S, CookieSet, is_in_domain
 from smartspider.core.errors import Conflict, FetchFailed, Problem, RequestInvalid
 from smartspider.core.pages.expectations import has_password_field
 from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan
+from smartspider.core.tasks import SYSTEM
 from smartspider.engine.cookies.jar import SetJar
 from smartspider.engine.permits import GatePermit
 from smartspider.installation.installation import Installation
@@ -21,55 +24,76 @@ TIMEOUT_S = 15.0
 MAX_BYTES = 2_000_000
 
 
+class CheckResult(NamedTuple):
+    """The result of a check; `is_known` None: it was not found out, for the reason."""
+
+    is_known: bool | None
+    status: int | None
+    reason: str
+
+
 async def check_cookies(
     installation: Installation, principal: Principal, ref: str, url: str | None
 ) -> CookieCheckView:
     """Fetch a page with the cookies of a set, and set them aside if the site does not know the login."""
-    vault, clock = installation.vault, installation.clock
+    vault = installation.vault
     found = await find_set(vault, ref)
     require(principal, "cookies", "write", owner=found.owner)
     url = check_url(url or found.check_url or f"https://{found.domain}/")
     if not is_in_domain(host_of(url), found.domain):
         raise RequestInvalid(f"{url} is not below {found.domain}", (Problem("url", "is of another site"),))
-    if found.state == "invalid":
-        await vault.cookies.set_state(
-            found.id, "active", "", actor=principal.name
-        )  # only active ones are lent
-    lease = await vault.borrow(Wanted(set_id=found.id), holder="", borrower=principal.name, term_s=TERM_S)
+    result = await _check(installation, found, url, actor=principal.name)
+    view = await view_of(vault, await vault.cookies.get(found.id))
+    return CookieCheckView(bool(result.is_known), url, result.status, result.reason, view)
+
+
+async def check_set(installation: Installation, id_: int) -> CookieSet:
+    """Check a set by the page that its owner named, and return it as it is then."""
+    found = await installation.vault.cookies.get(id_)
+    await _check(installation, found, found.check_url, actor=SYSTEM)
+    return await installation.vault.cookies.get(id_)
+
+
+async def _check(installation: Installation, found: CookieSet, url: str, *, actor: str) -> CheckResult:
+    """Fetch a page with a slot of a set, and note what it told."""
+    vault = installation.vault
+    wanted = Wanted(set_id=found.id, takes_invalid=True)
+    lease = await vault.borrow(wanted, holder="", borrower=actor, term_s=TERM_S)
     if lease is None:
         raise Conflict(
             f"{found.title} are locked or in use, so they cannot be checked now", hint="try again later"
         )
-    status, reason, is_known = None, "", False
+    jar = SetJar(vault, found.id, installation.clock, None)
     try:
-        jar = SetJar(vault, found.id, clock, None)
         await jar.catch_up()
-        gate = PreviewGate(installation.permits)
-        context = FetchContext(
-            installation.settings,
-            installation.policy,
-            clock,
-            lambda host: GatePermit(gate, clock, host, None, others=installation.other_crawls),
-            installation.store,
-            cookies=jar,
-        )
-        plan = FetchPlan(timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, truncates=True)
-        page = await fetch_with(context, url, plan)
-        status = page.status
-        reason = find_signed_out(page, found.signed_out)
-        if not reason and page.hops and has_password_field(page.body):
-            reason = f"redirected to {page.url}, which asks for a password"
-        is_known = bool(reason) or 200 <= status < 400
-        if not is_known:
-            reason = f"http {status}"
+        result = await _fetch(installation, found, url, jar)
         await jar.save(lease.token)
-        if is_known:
-            await vault.cookies.checked(found.id, jar.uploads, reason or None, actor=principal.name)
-    except FetchFailed as error:
-        reason = error.message
+        await vault.cookies.checked(found.id, jar.uploads, result.is_known, result.reason, actor=actor)
     finally:
         await vault.cookies.give_back({lease.token: 1})
-    if not is_known and found.state == "invalid":
-        await vault.cookies.set_state(found.id, "invalid", found.reason, actor=principal.name)
-    view = await view_of(vault, await vault.cookies.get(found.id))
-    return CookieCheckView(is_known and not reason, url, status, reason, view)
+    return result
+
+
+async def _fetch(installation: Installation, found: CookieSet, url: str, jar: SetJar) -> CheckResult:
+    gate = PreviewGate(installation.permits)
+    context = FetchContext(
+        installation.settings,
+        installation.policy,
+        installation.clock,
+        lambda host: GatePermit(gate, installation.clock, host, None, others=installation.other_crawls),
+        installation.store,
+        cookies=jar,
+    )
+    plan = FetchPlan(timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, truncates=True)
+    try:
+        page = await fetch_with(context, url, plan)
+    except FetchFailed as error:
+        return CheckResult(None, None, error.message)
+    reason = find_signed_out(page, found.signed_out)
+    if not reason and page.hops and has_password_field(page.body):
+        reason = f"redirected to {page.url}, which asks for a password"
+    if reason:
+        return CheckResult(False, page.status, f"{url}: {reason}")
+    if 200 <= page.status < 400:
+        return CheckResult(True, page.status, "")
+    return CheckResult(None, page.status, f"http {page.status}")

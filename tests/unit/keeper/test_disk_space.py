@@ -13,6 +13,7 @@ from smartspider.core.errors import DeliveryFailed, StoreFull, StoreUnavailable
 from smartspider.core.notifications import NotificationTarget
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.health import WatchDiskSpace
+from smartspider.keeper.messages import MemoryOutbox
 from smartspider.services.notifications.email import compose_mail
 from smartspider.services.notifications.notifier import BACKOFF_S, Message
 from smartspider.services.runs.start import newest_plan
@@ -52,7 +53,8 @@ async def disk(harness: Harness) -> Disk:
 
 def watching(harness: Harness, disk: Disk) -> WatchDiskSpace:
     one = harness.installation
-    return WatchDiskSpace(disk.check_room, one.store, one.notifications, disk.deliver, harness.clock)
+    outbox = MemoryOutbox(one.notifications, disk.deliver, harness.clock)
+    return WatchDiskSpace(disk.check_room, one.store, outbox, harness.clock)
 
 
 async def test_a_full_disk_and_its_end_are_told_once_to_who_wants_to_know(

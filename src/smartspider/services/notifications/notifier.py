@@ -112,10 +112,9 @@ def describe(message: Message) -> tuple[str, list[str]]:
     content: dict[str, Any] = msgspec.json.decode(message.body)
     run, store = content.get("run", {}), content.get("store", {})
     event = EVENTS.get(content["event"], content["event"])
-    of_run = "" if store else f"{run.get('task', '')}, run {run.get('run_id', '')}: "
+    of_run = f"{run.get('task', '')}, run {run.get('run_id', '')}: " if run else ""
     lines = [f"{name}: {value}" for name, value in {**run, **store}.items() if value not in ("", None)]
-    if "reason" in content:
-        lines.append(f"reason: {content['reason']}")
+    lines += [f"{name}: {content[name]}" for name in ("cookies", "reason") if name in content]
     if "usual_items" in content:
         lines.append(f"usual items: {content['usual_items']:g}")
     return f"{of_run}{event}", [f"{event} at {content['at']}", "", *lines]

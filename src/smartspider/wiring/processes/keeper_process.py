@@ -25,6 +25,7 @@ from smartspider.keeper.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.duties import build_duties
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.wiring import fault_injection
+from smartspider.wiring.cookie_check import check_set
 from smartspider.wiring.dedup import filter_location, open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.opening import open_installation
@@ -45,7 +46,7 @@ def build_keeper(
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     delete_run = partial(remove_run, installation, actor=SYSTEM)
     url_filters = [one for one in (filters.exact, filters.lossy) if one is not None]
-    duties = build_duties(installation, delete_run, url_filters)
+    duties = build_duties(installation, delete_run, partial(check_set, installation), url_filters)
     default_s = SHORT_TERM_S if installation.is_cluster else TERM_S
     return Keeper(owner, installation.leadership, duties, installation.clock, term_s=term_s or default_s)
 

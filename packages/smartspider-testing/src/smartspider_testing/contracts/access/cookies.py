@@ -206,7 +206,7 @@ class CookieSetStoreContract(BackendContract):
         await upload(backend, cookie("sid", "fresh", at=2.0), name="main")
         assert await store.write_jar(lease.token, 1, [cookie("sid", "stale", at=9)], sealed()) is None
         assert await store.report_invalid(lease.token, 1, "signed out", actor="run:7") is None
-        checked = await store.checked(made.id, 1, "signed out", actor="ann")
+        checked = await store.checked(made.id, 1, False, "signed out", actor="ann")
         assert checked.state == "active"
         jar = await store.read_jar(made.id, after=9, uploads=1)
         assert [value and value.value for _, _, value in jar.cookies] == [b"fresh"]
@@ -221,10 +221,39 @@ class CookieSetStoreContract(BackendContract):
         assert await borrow(backend) is None
         assert await store.renew({lease.token: 3}, term_s=TERM_S) == {}
         assert (await store.get(made.id)).usage_count == 3
-        assert (await store.checked(made.id, 1, None, actor="ann")).state == "locked"
+        assert (await store.checked(made.id, 1, True, "", actor="ann")).state == "locked"
         await store.set_state(made.id, "active", "", actor="ann")
         assert await borrow(backend) is not None
         assert await store.states() == {"active": 1}
+
+    async def test_a_check_sets_aside_and_activates_again(self, backend: Backend) -> None:
+        """Cookie store 2: a check borrows also what was set aside."""
+        made, store = await upload(backend), backend.cookie_sets
+        await store.checked(made.id, 1, False, "signed out", actor="ann")
+        assert await borrow(backend, Wanted(set_id=made.id)) is None
+        assert await borrow(backend, Wanted(set_id=made.id, takes_invalid=True)) is not None
+        found = await store.checked(made.id, 1, None, "timeout", actor="ann")
+        assert (found.state, found.reason) == ("invalid", "signed out")
+        found = await store.checked(made.id, 1, True, "", actor="ann")
+        assert (found.state, found.reason, found.checked_at) == ("active", "", backend.clock.now())
+
+    async def test_sets_in_use_with_a_page_to_check_are_due(self, backend: Backend) -> None:
+        """Cookie store 4: the longest unchecked first."""
+        store, ids = backend.cookie_sets, []
+        for name, url in (("a", "http://site.example/a"), ("b", ""), ("c", "http://site.example/c")):
+            new = NewCookieSet(domain="site.example", name=name, cookies=[cookie("sid", "1")], check_url=url)
+            made = await store.upload(new, sealed(), actor="ann", default_slots=1, check_owner=accept)
+            ids.append(made.id)
+        now = backend.clock.now()
+        assert await store.to_check(now, now - 60, 9) == []
+        for id_ in ids:
+            await lent(backend, Wanted(set_id=id_))
+        await store.checked(ids[0], 1, True, "", actor="keeper")
+        await backend.clock.advance(1)
+        assert await store.to_check(backend.clock.now(), now - 60, 9) == [ids[2], ids[0]]
+        assert await store.to_check(now, now - 60, 9) == [ids[2]]
+        await store.set_state(ids[2], "locked", "", actor="ann")
+        assert await store.to_check(now, now - 60, 9) == []
 
     async def test_lending_is_in_the_audit(self, backend: Backend) -> None:
         """Cookie store 7."""
