@@ -16,9 +16,10 @@ from smartspider.core.runs.plan import FetchPlan
 from smartspider.engine.cookies.lending import CookieLending, LendingOptions
 from smartspider.engine.retry_or_close import Reading
 from smartspider.fetch.page_transports import open_transport
+from smartspider.installation.settings import read_settings
 from smartspider.interfaces.fetcher import Exchange, TransportContext
 from smartspider.services.identities.cookies import find_signed_out
-from smartspider.wiring.opening import open_folder
+from smartspider.wiring.opening import open_installation
 
 AT_ONCE = 3
 """Requests at a time; together the programs want more than there are slots."""
@@ -43,7 +44,7 @@ class OpenGate:
 
 async def borrow_for_ever(folder: Path, url: str) -> None:
     """Fetch a page with borrowed cookies again and again."""
-    with open_folder(folder, shares_gates=False) as own:
+    async with open_installation(folder, read_settings()) as own:
         lending = CookieLending(own.vault, LendingOptions("run:1"), own.clock, find_signed_out)
         policy = AddressPolicy.parse("127.0.0.1")
         async with (

@@ -16,8 +16,10 @@ from tests.acceptance.workshop import until
 
 from smartspider.core.cookies.formats import parse_cookies
 from smartspider.core.cookies.sets import TERM_S
+from smartspider.installation.installation import Installation
+from smartspider.installation.settings import read_settings
 from smartspider.store.cookie_sets import NewCookieSet
-from smartspider.wiring.opening import open_folder
+from smartspider.wiring.opening import open_installation
 from smartspider_testing.sites.members import session_cookie
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.soak, pytest.mark.timeout(400)]
@@ -30,19 +32,28 @@ STOP_S = TERM_S + 5
 """A stopped borrower wakes up after its term."""
 
 
-async def prepare(folder: Path) -> None:
+async def prepare(own: Installation) -> None:
     """Upload the cookies of all sessions."""
-    with open_folder(folder, shares_gates=False) as own:
-        for number, limit in enumerate(LIMITS, 1):
-            parsed = parse_cookies(session_cookie(number), "127.0.0.1", own.clock.now())
-            new = NewCookieSet(domain="127.0.0.1", name="", cookies=parsed.cookies, slots=limit)
-            await own.vault.upload_cookies(new, actor="ann")
+    for number, limit in enumerate(LIMITS, 1):
+        parsed = parse_cookies(session_cookie(number), "127.0.0.1", own.clock.now())
+        new = NewCookieSet(domain="127.0.0.1", name="", cookies=parsed.cookies, slots=limit)
+        await own.vault.upload_cookies(new, actor="ann")
+
+
+@pytest.fixture(params=["folder", "cluster"])
+def environment(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The settings of all borrowers: of a data folder, or of PostgreSQL and Redis."""
+    return dict(request.getfixturevalue("cluster")) if request.param == "cluster" else {}
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_no_session_is_used_more_often_at_a_time_than_it_may_be(tmp_path: Path, seed: int) -> None:
+async def test_no_session_is_used_more_often_at_a_time_than_it_may_be(
+    tmp_path: Path, environment: dict[str, str], seed: int
+) -> None:
     chance = random.Random(seed)
-    await prepare(tmp_path / "data")
+    settings = read_settings(environment, tmp_path / "none")
+    async with open_installation(tmp_path / "data", settings) as own:
+        await prepare(own)
     with members("--sessions", str(len(LIMITS))) as site:
         command = [
             sys.executable,
@@ -51,7 +62,8 @@ async def test_no_session_is_used_more_often_at_a_time_than_it_may_be(tmp_path: 
             str(tmp_path / "data"),
             f"{site.url()}entry/1",
         ]
-        borrowers = [subprocess.Popen(command) for _ in range(BORROWERS)]  # noqa: ASYNC220 - nothing else runs
+        everything = {**os.environ, **environment}
+        borrowers = [subprocess.Popen(command, env=everything) for _ in range(BORROWERS)]  # noqa: ASYNC220
         kills, stopped = 0, dict[int, float]()
         try:
             until(lambda: len(site.ask("/_stats")["served"]) >= 20, "some pages")
@@ -68,7 +80,7 @@ async def test_no_session_is_used_more_often_at_a_time_than_it_may_be(tmp_path: 
                 place = chance.choice([one for one in range(BORROWERS) if one not in stopped])
                 borrowers[place].kill()
                 borrowers[place].wait()
-                borrowers[place] = subprocess.Popen(command)  # noqa: ASYNC220
+                borrowers[place] = subprocess.Popen(command, env=everything)  # noqa: ASYNC220
                 kills += 1
         finally:
             for borrower in borrowers:
@@ -81,7 +93,7 @@ async def test_no_session_is_used_more_often_at_a_time_than_it_may_be(tmp_path: 
     assert kills > 50
     for number, limit in enumerate(LIMITS, 1):
         assert 0 < stats["most"][f"-{number}"] <= limit
-    with open_folder(tmp_path / "data", shares_gates=False) as own:
+    async with open_installation(tmp_path / "data", settings) as own:
         ids = range(1, len(LIMITS) + 1)
 
         async def lent() -> int:
