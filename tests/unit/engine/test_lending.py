@@ -18,6 +18,7 @@ from smartspider.engine.cookies.jar import boot_time
 from smartspider.engine.cookies.lending import CookieLending, LendingOptions
 from smartspider.engine.retry_or_close import Reading
 from smartspider.installation.data_folder import DataFolder
+from smartspider.installation.vault import OpenedJar
 from smartspider.interfaces.fetcher import Exchange
 from smartspider.services.identities.cookies import find_signed_out
 from smartspider.store.cookie_sets import NewCookieSet
@@ -152,6 +153,35 @@ async def test_no_more_requests_use_a_set_than_it_has_slots(folder: DataFolder) 
     found = await folder.vault.cookies.get(made.id)
     assert found.usage_count == len(site.sent)
     assert await folder.vault.cookies.usage([made.id]) == {made.id: (2, 0)}
+
+
+async def test_a_slot_is_used_by_one_request_at_a_time_from_the_first_on(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await upload(folder)
+    site, open_jar = MembersSite(), folder.vault.open_jar
+    is_opening, may_open = asyncio.Event(), asyncio.Event()
+
+    async def open_slowly(set_id: int, *, after: int = 0, uploads: int = 0) -> OpenedJar:
+        is_opening.set()
+        await may_open.wait()
+        return await open_jar(set_id, after=after, uploads=uploads)
+
+    monkeypatch.setattr(folder.vault, "open_jar", open_slowly)
+    site.answers.clear()
+    async with lending(folder) as one:
+        first = asyncio.create_task(one.lend(exchange("/first"), site.read, site))
+        await is_opening.wait()
+        second = asyncio.create_task(one.lend(exchange("/second"), site.read, site))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        may_open.set()
+        await site.has_sent.wait()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert site.now == 1
+        site.answers.set()
+        await asyncio.gather(first, second)
 
 
 async def test_nothing_is_sent_after_the_term_of_a_slot(folder: DataFolder) -> None:

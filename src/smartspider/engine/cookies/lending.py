@@ -199,7 +199,6 @@ class CookieLending:
                 pass
             finally:
                 progress.only_waits = False
-        loan.is_busy = True
         return loan
 
     async def _domain_of(self, host: str) -> str | None:
@@ -214,12 +213,15 @@ class CookieLending:
         return domain
 
     def _idle(self, domain: str) -> Loan | None:
-        """Return the slot of a domain that was not used for the longest time."""
+        """Return the slot of a domain that was not used for the longest time, in use from now on."""
         free = [loan for loan in self._loans if loan.is_free and loan.of.domain == domain]
-        return min(free, key=lambda loan: loan.idle_since, default=None)
+        loan = min(free, key=lambda loan: loan.idle_since, default=None)
+        if loan is not None:
+            loan.is_busy = True
+        return loan
 
     async def _take(self, domain: str) -> Loan | None:
-        """Borrow a slot, unless there was none a moment ago."""
+        """Borrow a slot, in use from now on, unless there was none a moment ago."""
         if self._clock.monotonic() < self._ask_at.get(domain, float("-inf")):
             return None
         async with self._asking:
@@ -241,8 +243,13 @@ class CookieLending:
                 jar = self._jars[of.id] = SetJar(self._vault, of.id, self._clock, self._redact)
             jar.has_others = lease.shared_with_others
             loan = Loan(lease, of, jar, asked_at + TERM_S - MARGIN_S, self._boottime)
+            loan.is_busy = True
             self._loans.append(loan)
-            await jar.catch_up()
+            try:
+                await jar.catch_up()
+            except BaseException:
+                self._end(loan)
+                raise
             return loan
 
     async def _none_free(self, domain: str) -> NoCookies:
