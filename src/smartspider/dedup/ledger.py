@@ -72,7 +72,6 @@ class DedupLedger:
             self._publish_counts()
             if self._runs.get(run_id) is run:
                 del self._runs[run_id]
-                self._deduplicator.forget(run_id)
 
     def _publish_counts(self) -> None:
         """Publish the counts since the last time."""

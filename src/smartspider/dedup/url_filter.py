@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
-FilterMode = Literal["off", "exact", "exact+bloom"]
-"""The filters all tasks share in front of the store: none, the exact set, or the exact set behind a Bloom
-filter.
-"""
+FilterMode = Literal["off", "exact"]
+"""The filter all tasks share in front of the store: none, or the exact set."""
 
 
 class FilterKey(msgspec.Struct, frozen=True, order=True):
@@ -97,22 +95,6 @@ class ExactUrlFilter(UrlFilter, Protocol):
         """Yield the fingerprints of a key; those added meanwhile may be missing."""
 
 
-class LocalFront(Protocol):
-    """A filter in this process that tells new fingerprints without a round trip."""
-
-    def find_possibly_known(self, key: FilterKey, fingerprints: Iterable[bytes]) -> set[bytes]:
-        """Return all but the fingerprints that are certainly new to this process."""
-
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterSize:
-        """Add fingerprints, visible to every process after its next refresh."""
-
-    async def refresh(self, key: FilterKey) -> None:
-        """Copy a part of what other processes added."""
-
-    def forget(self, key: FilterKey) -> None:
-        """Free the copy of a key."""
-
-
 class DistinctEstimates(Protocol):
     """Estimated numbers of distinct requests, with a standard error of 0.81 %, in little memory."""
 
@@ -127,8 +109,6 @@ class FilterStack(msgspec.Struct, frozen=True):
     """The filters between workers and the store; each is optional."""
 
     exact: ExactUrlFilter | None = None
-    front: LocalFront | None = None
-    """In front of the exact filter."""
     lossy: UrlFilter | None = None
     """Only for tasks with `dedup.urls: bloom`."""
     estimates: DistinctEstimates | None = None

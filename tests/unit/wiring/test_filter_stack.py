@@ -17,7 +17,7 @@ from smartspider_testing.servers import RedisServer
 
 async def test_a_data_folder_has_the_lossy_filter_only(tmp_path: Path) -> None:
     async with open_filters(FilterLocation(tmp_path, mode="exact")) as layers:
-        assert (layers.exact, layers.front, layers.estimates) == (None, None, None)
+        assert (layers.exact, layers.estimates) == (None, None)
         assert layers.lossy is not None
         await layers.lossy.add(RUN, fingerprints(0, 3))
     async with open_filters(FilterLocation(tmp_path)) as layers:

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from smartspider.backends.redis.address import read_url
-from smartspider.backends.redis.dedup.bloom import RedisBloomFilter, RedisLocalFront
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import RedisUrlFilter
-from smartspider.backends.redis.dedup.functions import FilterFunctions
+from smartspider.backends.redis.dedup.functions import VERSION, FilterFunctions
 from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.core.errors import FrontierUnavailable
@@ -202,7 +202,7 @@ async def test_namespaces_are_apart(servers: RedisServers) -> None:
 async def test_filters_have_the_same_bits_here_and_there(
     functions: FilterFunctions, empty_redis: RedisServer
 ) -> None:
-    """So that a copy of those in Redis can be asked without asking Redis."""
+    """So that what is known of one is true of the other."""
     made = dict[int, bytearray]()
 
     def allocate(number: int, size: int) -> bytearray:
@@ -224,44 +224,6 @@ def _keys(server: RedisServer, pattern: str) -> list[bytes]:
     found = server.command("KEYS", pattern)
     assert isinstance(found, list)
     return found
-
-
-class TestFront:
-    """A copy of the filters may only say "certainly new"."""
-
-    @pytest.fixture
-    def filters(self, functions: FilterFunctions) -> RedisBloomFilter:
-        return RedisBloomFilter(functions)
-
-    async def test_it_says_nothing_before_it_knows(
-        self, functions: FilterFunctions, filters: RedisBloomFilter
-    ) -> None:
-        front = RedisLocalFront(functions, filters)
-        assert front.find_possibly_known(RUN, fingerprints(0, 3)) == set(fingerprints(0, 3))
-
-    async def test_what_others_noted_is_maybe_known_once_refreshed(
-        self, functions: FilterFunctions, filters: RedisBloomFilter
-    ) -> None:
-        one, other = RedisLocalFront(functions, filters), RedisLocalFront(functions, filters)
-        await one.add(RUN, fingerprints(0, 30_000))  # two filters, one piece each
-        for _ in range(2):
-            await other.refresh(RUN)
-        assert other.find_possibly_known(RUN, fingerprints(0, 60_000)) == set(fingerprints(0, 30_000))
-
-    async def test_after_a_wipe_it_begins_anew(
-        self, functions: FilterFunctions, filters: RedisBloomFilter, empty_redis: RedisServer
-    ) -> None:
-        front = RedisLocalFront(functions, filters)
-        await front.add(RUN, fingerprints(0, 100))
-        await front.refresh(RUN)
-        empty_redis.empty()
-        await front.refresh(RUN)
-        assert front.find_possibly_known(RUN, fingerprints(0, 100)) == set()
-        await front.add(RUN, fingerprints(100, 200))
-        await front.refresh(RUN)
-        assert front.find_possibly_known(RUN, fingerprints(0, 200)) == set(fingerprints(100, 200))
-        front.forget(RUN)
-        assert front.find_possibly_known(RUN, fingerprints(0, 1)) == set(fingerprints(0, 1))
 
 
 async def test_filters_take_no_more_than_they_count(
@@ -301,15 +263,15 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
         fresh = FilterFunctions(servers)
         await fresh.prepare()
         there = empty_redis.command("FCALL_RO", "smartspider_dedup_version", "0")
-        assert there == (version if is_kept else 1)
+        assert there == (version if is_kept else VERSION)
 
 
-@pytest.mark.parametrize("mode", ["off", "exact", "exact+bloom"])
+@pytest.mark.parametrize("mode", ["off", "exact"])
 async def test_filters_are_opened_as_the_installation_wants(
     empty_redis: RedisServer, mode: FilterMode
 ) -> None:
     async with open_filters(read_url(empty_redis.url), mode) as layers:
-        assert (layers.exact is not None, layers.front is not None) == (mode != "off", mode == "exact+bloom")
+        assert (layers.exact is not None) == (mode == "exact")
         assert layers.lossy is not None
         await layers.lossy.add(RUN, fingerprints(0, 1))
         assert await layers.lossy.find_known(RUN, fingerprints(0, 2)) == set(fingerprints(0, 1))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from smartspider.backends.redis.address import RedisAddress
-from smartspider.backends.redis.dedup.bloom import RedisBloomFilter, RedisLocalFront
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import BUDGET, RedisUrlFilter
 from smartspider.backends.redis.dedup.functions import FilterFunctions
@@ -26,12 +26,10 @@ async def open_filters(
     servers = open_servers(address)
     parts = PARTS_ON_CLUSTER if address.kind == "cluster" else 1
     functions = FilterFunctions(servers, namespace=address.namespace, parts=parts)
-    bloom = RedisBloomFilter(functions, max_bytes=max_bytes)
     try:
         yield FilterStack(
             exact=None if mode == "off" else RedisUrlFilter(functions, max_bytes=max_bytes),
-            front=RedisLocalFront(functions, bloom) if mode == "exact+bloom" else None,
-            lossy=bloom,
+            lossy=RedisBloomFilter(functions, max_bytes=max_bytes),
             estimates=RedisDistinctEstimates(functions),
         )
     finally:

@@ -150,12 +150,3 @@ function Bloom.drop(tag, argv)
   redis.call('DECRBY', tag .. ':bits', bloom.bytes)
   return 1
 end
-
--- Return a piece of a filter to copy: gen, first, filters, and the bytes of filter `number` from `start`.
-function Bloom.piece(tag, argv)
-  local bloom = head(tag, argv[1])
-  if not bloom then return {'', 0, 0, ''} end
-  local start, many = tonumber(argv[3]), tonumber(argv[4])
-  local piece = redis.call('GETRANGE', key_of(tag, bloom, tonumber(argv[2])), start, start + many - 1)
-  return {bloom.gen, bloom.first, bloom.filters, piece}
-end
