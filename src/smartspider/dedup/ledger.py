@@ -26,10 +26,6 @@ STORE_CHANGED = "the store changed while the page was read"
 NO_COUNTS = msgspec.structs.astuple(FilterCounts())
 
 
-async def _only_one() -> str:
-    return ""
-
-
 class DedupLedger:
     """A ledger that drops known children before it settles, see `interfaces/ledger.py`.
 
@@ -43,7 +39,7 @@ class DedupLedger:
         clock: Clock,
         bus: EventBus,
         *,
-        epoch: Callable[[], Awaitable[str]] = _only_one,
+        epoch: Callable[[], Awaitable[str]],
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self._ledger = ledger

@@ -138,7 +138,7 @@ class Plan(msgspec.Struct, frozen=True):
     items: ItemDedup = ItemDedup()
     recrawl: RecrawlPolicy = RecrawlPolicy()
     urls: Literal["exact", "bloom"] = "exact"
-    """`bloom`: a Bloom filter alone decides what is known; it may skip a new URL."""
+    """`bloom`: on a cluster a Bloom filter alone decides what is known; it may skip a new URL."""
     runs_functions: bool = False
     """Steps or rules are functions of Python files; only local commands run them."""
 

@@ -25,7 +25,7 @@ from smartspider.keeper.duties import TERM_S as SHORT_TERM_S
 from smartspider.keeper.duties import build_duties
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.wiring import fault_injection
-from smartspider.wiring.dedup import filter_location, open_filters
+from smartspider.wiring.dedup import open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
@@ -59,8 +59,7 @@ async def run_keeper(data: Path, *, with_parent: bool = True, term_s: float | No
         destinations = ProcessLogDestinations(installation.path, installation.logs, settings.log_level)
         async with (
             process_log(destinations, "keeper", build_redactor(settings)),
-            # "exact" whatever the settings say: filters may exist from earlier settings.
-            open_filters(filter_location(installation, "exact")) as filters,
+            open_filters(installation) as filters,
         ):
             task = asyncio.create_task(build_keeper(installation, term_s, filters).run())
             stop_on_signals(task.cancel, with_parent=with_parent)

@@ -15,7 +15,6 @@ from smartspider.backends.redis.dedup.functions import VERSION, FilterFunctions
 from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.dedup.bloom import ScalableBloomFilter
 from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, FilterMode, UrlFilter
 from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContract
 from smartspider_testing.contracts.url_filter import RUN, TASK, Make, fingerprints
@@ -199,27 +198,6 @@ async def test_namespaces_are_apart(servers: RedisServers) -> None:
     assert await other.keys() == []
 
 
-async def test_filters_have_the_same_bits_here_and_there(
-    functions: FilterFunctions, empty_redis: RedisServer
-) -> None:
-    """So that what is known of one is true of the other."""
-    made = dict[int, bytearray]()
-
-    def allocate(number: int, size: int) -> bytearray:
-        return made.setdefault(number, bytearray(size))
-
-    here = ScalableBloomFilter(1000, allocate)
-    here.add(fingerprints(0, 6000))
-    await RedisBloomFilter(functions, capacity=1000).add(RUN, fingerprints(0, 6000))
-    assert len(made) == 3
-    for number, bits in made.items():
-        (name,) = _keys(empty_redis, f"{functions.tag(0)}:*:f{number}")
-        stored = empty_redis.command("GET", name)
-        assert isinstance(stored, bytes)
-        assert stored == bytes(bits)
-        assert int(str(empty_redis.command("MEMORY", "USAGE", name))) < 1.3 * len(bits)
-
-
 def _keys(server: RedisServer, pattern: str) -> list[bytes]:
     found = server.command("KEYS", pattern)
     assert isinstance(found, list)
@@ -234,6 +212,16 @@ async def test_filters_take_no_more_than_they_count(
     names = _keys(empty_redis, f"{functions.tag(0)}:*:f?")
     assert len(names) == 2
     assert sum(int(str(empty_redis.command("MEMORY", "USAGE", name))) for name in names) < 1.01 * counted
+
+
+async def test_a_full_filter_errs_less_than_it_promises_and_grows_fourfold(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    bloom, full = RedisBloomFilter(functions, capacity=1024), 1024 + 4096 + 16_384
+    assert (await bloom.add(RUN, fingerprints(0, full))).refused == 0
+    assert len(await bloom.find_known(RUN, fingerprints(full, full + 100_000))) < 10
+    sizes = [int(str(empty_redis.command("STRLEN", name))) for name in _keys(empty_redis, "*:f?")]
+    assert sorted(sizes) == [4096, 16_384, 65_536]
 
 
 async def test_estimates_are_near_and_small(functions: FilterFunctions, empty_redis: RedisServer) -> None:

@@ -6,10 +6,11 @@ import secrets
 from collections.abc import Sequence
 
 from smartspider.backends.redis.dedup.functions import FilterCall, FilterFunctions, chosen, packed, totals
-from smartspider.dedup.bloom import FIRST_CAPACITY
 from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
 
 BUDGET = 256_000_000
+FIRST_CAPACITY = (1 << 14) - 32
+"""Keys of the first filter: one block less than a power of two, which an allocator would round up."""
 
 
 class RedisBloomFilter:

@@ -1,4 +1,6 @@
--- Scalable Bloom filters, bit for bit like those of `dedup/bloom.py`.
+-- Bloom filters in blocks of 128 bytes. A fingerprint is uniform, so its bytes are the hash: the first six select
+-- the block, the other ten the sixteen bits in it. 32 bits per key: a full filter errs on about one of 500,000 keys.
+-- A full one is followed by one that is four times as large; some forty of them stay below one error in 10,000.
 --
 -- <tag>:bloom:<name>  hash of one: gen, filters, room, bytes, count, first
 -- <tag>:blooms        set of all names
