@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
-from smartspider.dedup.url_filter import UrlFilter
 from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.interfaces.clock import Clock
 from smartspider.keeper.frontier.arming import ArmShard
@@ -33,16 +32,12 @@ from smartspider.store.runs.store import RunStore
 DeleteRun = Callable[[int], Awaitable[None]]
 
 
-def build_duties(
-    installation: Installation, delete_run: DeleteRun, filters: Sequence[UrlFilter] = ()
-) -> list[Duty]:
-    """Return all duties. Each runs at its own interval, and none waits for another.
-
-    `delete_run` deletes a run with its files; `filters` are freed of finished runs.
+def build_duties(installation: Installation, delete_run: DeleteRun) -> list[Duty]:
+    """Return all duties. Each runs at its own interval, and none waits for another. `delete_run` deletes a
+    run with its files.
     """
     one = installation
     retention, deliver = one.settings.retention, Notifier(one).deliver
-    epoch = one.stored_urls.epoch if one.is_cluster else None
     return [
         FireSchedules(one),
         RetryFirings(one),
@@ -58,10 +53,16 @@ def build_duties(
         TrimEvents(one.events, one.store, retention),
         DeleteOldRuns(RunSweep(one.store, one.clock, retention, delete_run), one.clock),
         DeleteExpired(one.users, one.idempotency, one.notifications, one.clock, retention),
-        FreeUrlFilters(filters, one.store, epoch),
+        *_filter_duties(one),
         FollowClock(one.store_clock),
         CheckHealth(one.path, one.workers, one.store_clock, one.leadership.now),
     ]
+
+
+def _filter_duties(installation: Installation) -> list[Duty]:
+    """Return the duty about URL filters, if the installation has any."""
+    filters = [one for one in (installation.filters.exact, installation.filters.lossy) if one is not None]
+    return [FreeUrlFilters(filters, installation.store, installation.stored_urls.epoch)] if filters else []
 
 
 def _frontier_duties(installation: Installation) -> list[Duty]:

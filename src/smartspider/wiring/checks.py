@@ -20,7 +20,6 @@ from smartspider.services.doctor import DoctorCheck, check_installation
 from smartspider.services.readiness import Readiness
 from smartspider.services.runs.blockers import missing_leader
 from smartspider.store.runs.fsck import Finding
-from smartspider.wiring.dedup import open_filters
 from smartspider.wiring.opening import files_folder, open_installation
 
 FRONTIER = "frontier"
@@ -42,13 +41,13 @@ async def _check_filters(installation: Installation, *, repair: bool) -> list[Fi
     store.
     """
     found: list[Finding] = []
-    async with open_filters(installation) as filters:
-        if filters.exact is not None:
-            epoch = await installation.stored_urls.epoch()
-            found = await check_filter(filters.exact, installation.stored_urls, epoch, repair=repair)
-        if repair and filters.lossy is not None:
-            for key in await filters.lossy.keys():
-                await filters.lossy.drop(key)
+    filters = installation.filters
+    if filters.exact is not None:
+        epoch = await installation.stored_urls.epoch()
+        found = await check_filter(filters.exact, installation.stored_urls, epoch, repair=repair)
+    if repair and filters.lossy is not None:
+        for key in await filters.lossy.keys():
+            await filters.lossy.drop(key)
     return found
 
 

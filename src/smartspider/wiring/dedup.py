@@ -1,18 +1,18 @@
-"""Open the URL filters of an installation by its settings."""
+"""Deduplication of URLs in a worker process, by the settings of its installation."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from smartspider.core.extras import require_extra
+import msgspec
+
 from smartspider.core.runs.plan import Plan
 from smartspider.core.runs.run import Run
 from smartspider.dedup.deduplicator import DedupRun
 from smartspider.dedup.ledger import DedupLedger
 from smartspider.dedup.memory import RecentSet, WorkerMemory
-from smartspider.dedup.url_filter import FilterStack
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.installation.installation import Installation
 from smartspider.interfaces.event_bus import EventBus
@@ -44,37 +44,15 @@ class ProcessDedup:
         return self.ledger.deduplicating(run.id, DedupRun(plan, run.task_id, links))
 
 
-@asynccontextmanager
-async def open_filters(installation: Installation) -> AsyncIterator[FilterStack]:
-    """Open all filters of an installation, whatever its settings say: they may exist from earlier settings. A
-    data folder has none.
-    """
-    if not installation.is_cluster:
-        yield FilterStack()
-        return
-    require_extra("a shared URL filter", "cluster")
-    from smartspider.backends.redis.address import read_url
-    from smartspider.backends.redis.dedup.opening import open_filters as open_shared
-
-    settings = installation.settings
-    address = read_url(settings.frontier_url)
-    async with open_shared(address, "exact", max_bytes=settings.dedup_memory) as filters:
-        yield filters
-
-
 def process_dedup(installation: Installation, bus: EventBus) -> ProcessDedup:
     """Return the deduplication of a worker, with the filters of its installation. In a data folder the unique
     key answers without a round trip.
     """
     if not installation.is_cluster:
         return ProcessDedup()
+    filters = installation.filters
+    if installation.settings.dedup == "off":
+        filters = msgspec.structs.replace(filters, exact=None)
+    epoch = installation.stored_urls.epoch
     # Needed even without a filter: worker memory must not outlive the history of a database.
-    return ProcessDedup(
-        DedupLedger(
-            installation.ledger,
-            installation.filters,
-            installation.clock,
-            bus,
-            epoch=installation.stored_urls.epoch,
-        )
-    )
+    return ProcessDedup(DedupLedger(installation.ledger, filters, installation.clock, bus, epoch=epoch))

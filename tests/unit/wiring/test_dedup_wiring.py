@@ -19,7 +19,7 @@ from smartspider.core.requests.request import fingerprint
 from smartspider.core.runs.run import Run
 from smartspider.dedup.ledger import DedupLedger
 from smartspider.dedup.memory import RecentSet
-from smartspider.dedup.url_filter import FilterKey
+from smartspider.dedup.url_filter import FilterKey, FilterStack
 from smartspider.engine.context import WorkerOptions
 from smartspider.engine.link_filter import LinkFilter
 from smartspider.engine.outage import OutageRetry
@@ -35,7 +35,7 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.wiring.checks import check_cluster, check_consistency
 from smartspider.wiring.crawl_run import crawl_run
-from smartspider.wiring.dedup import open_filters, process_dedup
+from smartspider.wiring.dedup import process_dedup
 from smartspider.wiring.opening import open_folder, open_installation
 from smartspider.wiring.processes.keeper_process import build_keeper
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
@@ -163,15 +163,13 @@ async def test_the_keeper_frees_what_is_known_of_runs_that_are_over(
         await folder.store.set_state(run.id, state)  # type: ignore[arg-type]
     layer = MemoryUrlFilter()
     for run_id in [*(run.id for run in runs), 999]:
-        await layer.add(FilterKey("run", run_id), fingerprints(0, 1))
-    await FreeUrlFilters([layer], folder.store, None).do(TERM)
+        await layer.add(FilterKey("run", run_id, "first"), fingerprints(0, 1))
+    history = Histories()
+    await FreeUrlFilters([layer], folder.store, history.epoch).do(TERM)
     assert {key.id for key in await layer.keys()} == {run.id for run in runs[:3]}
     await layer.add(FilterKey("run", runs[0].id, "another"), fingerprints(0, 1))
-
-    async def epoch() -> str:
-        return "another"
-
-    await FreeUrlFilters([layer], folder.store, epoch).do(TERM)
+    history.now = "another"
+    await FreeUrlFilters([layer], folder.store, history.epoch).do(TERM)
     assert await layer.keys() == [FilterKey("run", runs[0].id, "another")]
 
 
@@ -234,11 +232,11 @@ async def test_workers_of_a_cluster_share_what_they_stored_and_fsck_compares_it(
         allow_private="1",
         dedup="exact",
     )
-    async with (
-        open_installation(tmp_path, settings, "worker") as installation,
-        open_filters(installation) as layers,
-    ):
-        keeping = asyncio.create_task(build_keeper(installation).run())
+    async with open_installation(tmp_path, settings, "worker") as installation:
+        layers = installation.filters
+        # A keeper that frees no filter: the filters of the run are looked at when it is over.
+        keeper = build_keeper(msgspec.structs.replace(installation, filters=FilterStack()))
+        keeping = asyncio.create_task(keeper.run())
         try:
             run = await queue_run(installation, site)
             await installation.store.set_state(run.id, "running")

@@ -12,10 +12,9 @@ from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import RedisUrlFilter
 from smartspider.backends.redis.dedup.functions import VERSION, FilterFunctions
-from smartspider.backends.redis.dedup.opening import open_filters
 from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, FilterMode, UrlFilter
+from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, UrlFilter
 from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContract
 from smartspider_testing.contracts.url_filter import RUN, TASK, Make, fingerprints
 from smartspider_testing.servers import RedisServer
@@ -252,14 +251,3 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
         await fresh.prepare()
         there = empty_redis.command("FCALL_RO", "smartspider_dedup_version", "0")
         assert there == (version if is_kept else VERSION)
-
-
-@pytest.mark.parametrize("mode", ["off", "exact"])
-async def test_filters_are_opened_as_the_installation_wants(
-    empty_redis: RedisServer, mode: FilterMode
-) -> None:
-    async with open_filters(read_url(empty_redis.url), mode) as layers:
-        assert (layers.exact is not None) == (mode == "exact")
-        assert layers.lossy is not None
-        await layers.lossy.add(RUN, fingerprints(0, 1))
-        assert await layers.lossy.find_known(RUN, fingerprints(0, 2)) == set(fingerprints(0, 1))
