@@ -104,7 +104,6 @@ async def run_fleet_worker(process: FleetWorkerOptions) -> None:
                 drain_s=DRAIN_S if process.drain_s is None else process.drain_s,
                 renew_s=fault_injection.renew_s() or RENEW_S,
                 reclaims=not installation.is_cluster,
-                is_placed=fault_injection.is_placed(),
                 leases_ahead=installation.is_cluster,
             )
             dedup = process_dedup(installation, bus)
