@@ -31,7 +31,6 @@ from smartspider.services.notifications.messages import NotificationBody
 from smartspider.services.results import exports
 from smartspider.store.notifications import MAX_TARGETS
 from smartspider.store.schedules import KEPT_FIRINGS, MAX_PER_TASK
-from smartspider.taskfile.model.schedule import Schedule
 from smartspider.taskfile.timing import MAX_BACKLOG, NICKNAMES
 from smartspider.wiring.opening import SERVER as FOLDER
 from smartspider.wiring.preview import previews
@@ -41,6 +40,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 SERVER = (DOCS / "server.md").read_text()
 API = (DOCS / "api.md").read_text()
 CLI = (DOCS / "cli.md").read_text()
+TASKS = (DOCS / "tasks.md").read_text()
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -111,10 +111,10 @@ async def test_the_calls_shown_are_those_of_the_document(api: Caller) -> None:
     assert table(section(API, "All calls")) == operations(document)
 
 
-def test_the_notices_and_keys_of_schedules_shown_are_those_there_are() -> None:
+def test_the_notices_and_nicknames_shown_are_those_there_are() -> None:
     assert [row[0].strip("`") for row in table(section(SERVER, "Notifications"))] == list(NOTIFICATION_EVENTS)
-    assert [row[0].strip("`") for row in table(section(SERVER, "Schedules"))] == list(Schedule.model_fields)
-    assert [name for name in NICKNAMES if f"`{name}`" not in SERVER] == []
+    (cron,) = [row for row in table(section(TASKS, "`schedule`")) if row[0] == "`cron`"]
+    assert [name for name in NICKNAMES if f"`{name}`" not in cron[2]] == []
 
 
 def test_the_options_of_up_shown_are_its_options_with_their_defaults() -> None:
