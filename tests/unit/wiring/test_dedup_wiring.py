@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from smartspider.taskfile.load import parse_task
 from smartspider.wiring.checks import check_cluster, check_consistency
 from smartspider.wiring.crawl_run import crawl_run
 from smartspider.wiring.dedup import process_dedup
-from smartspider.wiring.opening import open_folder, open_installation
+from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.keeper_process import build_keeper
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
@@ -55,12 +55,6 @@ async def site() -> AsyncIterator[ScriptableSite]:
     """Each page links to all others."""
     async with ScriptableSite() as site:
         yield site.link(dict.fromkeys(("/", *PAGES), PAGES))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as folder:
-        yield folder
 
 
 async def queue_run(installation: Installation, site: ScriptableSite, **more: Any) -> Run:
