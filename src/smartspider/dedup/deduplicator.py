@@ -23,7 +23,6 @@ PAUSE_S = 5.0
 """A filter that failed is skipped for this long."""
 WARN_SHARE = 0.8
 CALM_SHARE = 0.7
-DAY_S = 86_400.0
 
 T = TypeVar("T")
 
@@ -119,8 +118,7 @@ class Deduplicator:
         url_filter = self._filter(name)
         if url_filter is None:
             return
-        day = int(self._clock.now() // DAY_S)
-        added = await self._call(name, lambda: url_filter.add(key, fingerprints, day=day))
+        added = await self._call(name, lambda: url_filter.add(key, fingerprints))
         if added is not None:
             self.counts[name].added += added.new
             self.counts[name].refused += added.refused

@@ -329,7 +329,7 @@ async def test_a_filter_that_got_room_again_warns_again() -> None:
     sizes = iter((85, 85, 10, 90))
 
     class Breathing(MemoryUrlFilter):
-        async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+        async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
             return FilterAddition(1, 0, FilterSize(1, next(sizes), 100))
 
     desk = Desk(exact=Breathing())

@@ -25,19 +25,15 @@ class RedisBloomFilter:
         self._max_bytes = max_bytes
         self._capacity = -(-capacity // functions.parts)
 
-    async def find_known(
-        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
-    ) -> set[bytes]:
-        """Return the added fingerprints and a few false positives; days are ignored."""
-        del since_day
+    async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
+        """Return the added fingerprints and a few false positives."""
         functions = self._functions
         groups = functions.split(fingerprints)
         calls = [functions.function(part, "bloom_known", str(key), packed(group)) for part, group in groups]
         return chosen(groups, await functions.round(calls))
 
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add fingerprints whose rows are committed."""
-        del day
         functions = self._functions
         fresh, most = secrets.token_hex(6), self._max_bytes // functions.parts
         adding = [

@@ -32,29 +32,20 @@ class RedisUrlFilter:
         self._max_bytes = max_bytes
         self._most = max_bytes // ENTRY_BYTES // functions.parts
 
-    async def find_known(
-        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
-    ) -> set[bytes]:
+    async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Return the known ones among the fingerprints."""
         functions = self._functions
         groups = functions.split(fingerprints)
-        return chosen(
-            groups,
-            await functions.round(
-                [
-                    functions.function(part, "known", str(key), since_day, packed(group))
-                    for part, group in groups
-                ]
-            ),
-        )
+        calls = [functions.function(part, "known", str(key), packed(group)) for part, group in groups]
+        return chosen(groups, await functions.round(calls))
 
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add fingerprints whose rows are committed."""
         functions = self._functions
         await functions.prepare()
         fresh = secrets.token_hex(6)
         adding = [
-            functions.function(part, "add", str(key), fresh, day, functions.fill, self._most, packed(group))
+            functions.function(part, "add", str(key), fresh, functions.fill, self._most, packed(group))
             for part, group in functions.split(fingerprints)
         ]
         answers = await functions.round([*adding, *self._sizes()])

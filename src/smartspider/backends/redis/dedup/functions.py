@@ -15,7 +15,7 @@ from smartspider.backends.redis.servers import LOST, RedisNode, RedisServers
 from smartspider.core.errors import FrontierUnavailable
 
 NAME = "smartspider_dedup"
-VERSION = 2
+VERSION = 3
 """Increase with every change of the library."""
 PARTS = ("exact", "bloom", "register")
 BATCH = 500
