@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from smartspider.backends.redis.dedup.functions import FilterCall, FilterFunctions, chosen, packed, totals
-from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
+from smartspider.backends.redis.dedup.functions import FilterCall, FilterFunctions, packed, totals
+from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize
 
 BUDGET = 256_000_000
 FIRST_CAPACITY = (1 << 14) - 32
@@ -27,10 +27,7 @@ class RedisBloomFilter:
 
     async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Return the added fingerprints and a few false positives."""
-        functions = self._functions
-        groups = functions.split(fingerprints)
-        calls = [functions.function(part, "bloom_known", str(key), packed(group)) for part, group in groups]
-        return chosen(groups, await functions.round(calls))
+        return await self._functions.find_known("bloom_known", key, fingerprints)
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add fingerprints whose rows are committed."""
@@ -52,9 +49,7 @@ class RedisBloomFilter:
 
     async def keys(self) -> list[FilterKey]:
         """Return all keys."""
-        calls = [self._functions.command(part, "SMEMBERS", "blooms") for part in range(self._functions.parts)]
-        names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
-        return sorted(key for key in map(parse_filter_key, names) if key is not None)
+        return await self._functions.keys("blooms")
 
     async def size(self) -> FilterSize:
         """Return the size. Filters are allocated whole."""

@@ -5,15 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Sequence
 
-from smartspider.backends.redis.dedup.functions import (
-    SIZE,
-    FilterCall,
-    FilterFunctions,
-    chosen,
-    packed,
-    totals,
-)
-from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
+from smartspider.backends.redis.dedup.functions import SIZE, FilterCall, FilterFunctions, packed, totals
+from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize
 
 ENTRY_BYTES = 25
 """Bytes an entry counts as; measured are 21 to 24 from a thousand entries on."""
@@ -34,10 +27,7 @@ class RedisUrlFilter:
 
     async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Return the known ones among the fingerprints."""
-        functions = self._functions
-        groups = functions.split(fingerprints)
-        calls = [functions.function(part, "known", str(key), packed(group)) for part, group in groups]
-        return chosen(groups, await functions.round(calls))
+        return await self._functions.find_known("known", key, fingerprints)
 
     async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add fingerprints whose rows are committed."""
@@ -61,9 +51,7 @@ class RedisUrlFilter:
 
     async def keys(self) -> list[FilterKey]:
         """Return all keys."""
-        calls = [self._functions.command(part, "SMEMBERS", "sets") for part in range(self._functions.parts)]
-        names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
-        return sorted(key for key in map(parse_filter_key, names) if key is not None)
+        return await self._functions.keys("sets")
 
     async def size(self) -> FilterSize:
         """Return the size: entries are counted, bytes are derived from them."""
