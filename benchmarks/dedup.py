@@ -19,7 +19,6 @@ from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.exact import RedisUrlFilter
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
-from smartspider.dedup.bloom import ScalableBloomFilter
 from smartspider.dedup.url_filter import FilterKey, UrlFilter
 from smartspider_testing.servers import RedisServer
 from smartspider_testing.servers.redis.client import RedisClient
@@ -82,32 +81,31 @@ def of_keys(server: RedisServer) -> int:
         return sum(int(str(connection("MEMORY", "USAGE", name, "SAMPLES", "0"))) + 16 for name in names)
 
 
-def errors(count: int) -> None:
-    bloom = ScalableBloomFilter()
-    began, own = time.process_time(), 0
+async def errors(bloom: UrlFilter, count: int) -> None:
+    added = wrong = 0
     for batch in batches(0, count, 10_000):
-        own += bloom.add(batch)[0]
-    adding = time.process_time() - began
-    began, wrong, asked = time.process_time(), 0, 0
+        answer = await bloom.add(RUN, batch)
+        added += answer.new
     for batch in batches(2_000_000_000, 2_000_000_000 + count, 10_000):
-        wrong += len(bloom.find_known(batch))
-        asked += len(batch)
-    asking = time.process_time() - began
+        wrong += len(await bloom.find_known(RUN, batch))
     print(
-        f" lossy {count:>10,} URLs in one process: {bloom.bytes_used / count:.2f} bytes a URL,"
-        f" {count - own} of {count:,} not added because taken for known,"
-        f" then {wrong} of {asked:,} new ones taken for known: {wrong / asked:.6%};"
-        f" {adding / count * 1e6:.1f} µs to add, {asking / asked * 1e6:.1f} µs to ask"
+        f" bloom {count:>10,} URLs: {answer.size.bytes_used / count:.2f} bytes a URL,"
+        f" {count - added} of {count:,} not added because taken for known,"
+        f" then {wrong} of {count:,} new ones taken for known: {wrong / count:.6%}"
     )
 
 
-async def measure(urls: int) -> None:
+async def measure(urls: int, count: int) -> None:
     with tempfile.TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
         servers = open_servers(read_url(server.url))
         functions = FilterFunctions(servers)
         ample = 10_000_000_000
         await bytes_a_url(server, RedisUrlFilter(functions, max_bytes=ample), "exact", urls)
-        await bytes_a_url(server, RedisBloomFilter(functions, max_bytes=ample), "bloom", urls)
+        bloom = RedisBloomFilter(functions, max_bytes=ample)
+        await bytes_a_url(server, bloom, "bloom", urls)
+        if count:
+            await bloom.drop(RUN)
+            await errors(bloom, count)
         await servers.close()
 
 
@@ -117,9 +115,7 @@ def main() -> None:
     asked.add_argument("--errors", type=int, default=10_000_000)
     chosen = asked.parse_args()
     os.nice(5)
-    asyncio.run(measure(chosen.urls))
-    if chosen.errors:
-        errors(chosen.errors)
+    asyncio.run(measure(chosen.urls, chosen.errors))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
@@ -120,3 +121,24 @@ def empty_redis(redis_server: RedisServer) -> RedisServer:
     """The Redis of the process without data, functions and statistics."""
     redis_server.empty()
     return redis_server
+
+
+@pytest.fixture
+def seed() -> dict[str, Any]:
+    """The example of the public contract, as it stands there."""
+    return {
+        "name": "zhihu_comments",
+        "entry_urls": ["https://www.zhihu.com/question/12345"],
+        "pagination": {"type": "next_link", "selector": "a.next"},
+        "selectors": {
+            "items": {"type": "css", "expr": ".comment-item"},
+            "fields": {
+                "author": {"type": "css", "expr": ".author::text"},
+                "content": {"type": "css", "expr": ".content::text"},
+            },
+        },
+        "concurrency": 10,
+        "use_cookie": True,
+        "cookie_id": 3,
+        "schedule": None,
+    }

@@ -295,22 +295,6 @@ def test_the_demo_shows_its_rows_and_where_they_are(workshop: Workshop) -> None:
     assert len((workshop.folder / path).read_text().splitlines()) == expectations.EXPECTED_ITEMS
 
 
-def test_the_seed_task_of_the_contract_is_valid(workshop: Workshop) -> None:
-    seed: dict[str, Any] = {
-        "name": "zhihu_comments",
-        "entry_urls": ["https://www.zhihu.com/question/12345"],
-        "pagination": {"type": "next_link", "selector": "a.next"},
-        "selectors": {
-            "items": {"type": "css", "expr": ".comment-item"},
-            "fields": {
-                "author": {"type": "css", "expr": ".author::text"},
-                "content": {"type": "css", "expr": ".content::text"},
-            },
-        },
-        "concurrency": 10,
-        "use_cookie": True,
-        "cookie_id": 3,
-        "schedule": None,
-    }
+def test_the_seed_task_of_the_contract_is_valid(workshop: Workshop, seed: dict[str, Any]) -> None:
     (workshop.folder / "seed.json").write_text(json.dumps(seed))
     assert workshop.run("validate", "seed.json", "--json").expect(0).json["valid"] is True

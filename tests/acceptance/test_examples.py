@@ -23,7 +23,6 @@ from smartspider.cli.exit_codes import Exit
 from smartspider.core.requests import politeness
 from smartspider.demo import account
 from smartspider.demo.process import site_process
-from smartspider.installation.settings import PREFIX, SETTING_NAMES
 from smartspider.services.plans import compile_plan
 from smartspider.services.runs import choose_run
 from smartspider.taskfile.compile import compile_task
@@ -331,7 +330,7 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
             yield prefix + name, command
 
 
-def test_every_command_option_exit_code_and_setting_is_explained() -> None:
+def test_every_command_option_and_exit_code_is_explained() -> None:
     text = (DOCS / "cli.md").read_text()
     assert set(COMMANDS) <= set(re.findall(r"^## ([\w-]+)$", text, re.MULTILINE))
     common = text.partition("\n## Options of all commands\n")[2].partition("\n## ")[0]
@@ -344,7 +343,6 @@ def test_every_command_option_exit_code_and_setting_is_explained() -> None:
     table = text.partition("\n## Exit codes\n")[2].partition("\n## ")[0]
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == set(Exit)
     assert [key for key in choose_run.Summary.__struct_fields__ if f"| `{key}` |" not in text] == []
-    assert [name for name in SETTING_NAMES if f"`{PREFIX}{name.upper()}`" not in text] == []
 
 
 @pytest.mark.parametrize("document", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)

@@ -246,8 +246,6 @@ class UrlFilterCounted(Event, frozen=True):
     layer: str
     hits: int
     misses: int
-    certainly_new: int
-    false_positives: int
     added: int
     refused: int
     unavailable: int

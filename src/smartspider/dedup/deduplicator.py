@@ -13,7 +13,7 @@ from smartspider.core.events import UrlFilterFull
 from smartspider.core.frontier.verdict import Close, Settlement
 from smartspider.core.requests.request import Request
 from smartspider.core.runs.plan import Plan
-from smartspider.dedup.url_filter import FilterKey, FilterSize, FilterStack, LocalFront, UrlFilter
+from smartspider.dedup.url_filter import FilterKey, FilterSize, FilterStack, UrlFilter
 from smartspider.interfaces.clock import Clock
 from smartspider.interfaces.event_bus import EventBus
 
@@ -21,10 +21,8 @@ TIMEOUT_S = 0.5
 """Timeout of a call to a filter."""
 PAUSE_S = 5.0
 """A filter that failed is skipped for this long."""
-REFRESH_S = 1.0
 WARN_SHARE = 0.8
 CALM_SHARE = 0.7
-DAY_S = 86_400.0
 
 T = TypeVar("T")
 
@@ -34,10 +32,6 @@ class FilterCounts(msgspec.Struct):
 
     hits: int = 0
     misses: int = 0
-    certainly_new: int = 0
-    """Front only: looked up in no other filter."""
-    false_positives: int = 0
-    """Front only: looked up in the exact filter in vain."""
     added: int = 0
     refused: int = 0
     """Not added, because the memory budget was used up."""
@@ -86,8 +80,7 @@ class Deduplicator:
         self._bus = bus
         self._paused_until: dict[str, float] = {}
         self._warned: dict[str, float] = {}
-        self._refresh_at: dict[FilterKey, float] = {}
-        self.counts = {name: FilterCounts() for name in ("local", "front", "exact", "lossy", "estimates")}
+        self.counts = {name: FilterCounts() for name in ("local", "exact", "lossy", "estimates")}
 
     async def drop_known(
         self, key: FilterKey, run: DedupRun, group: Sequence[Settlement]
@@ -95,52 +88,24 @@ class Deduplicator:
         """Return the pages of a run without known children, which count as duplicates."""
         if not self.serves(run):
             return list(group)
-        known = await (self._lossy_known if run.is_lossy else self._exact_known)(key, _children(group))
+        known = await self._find_known("lossy" if run.is_lossy else "exact", key, _children(group))
         return [_without_known(page, known) for page in group] if known else list(group)
 
     def serves(self, run: DedupRun) -> bool:
         """Return whether a filter stores committed URLs of the run."""
-        url_filter = self._filters.lossy if run.is_lossy else self._filters.exact
-        return url_filter is not None and run.is_filtered
+        return self._filter("lossy" if run.is_lossy else "exact") is not None and run.is_filtered
 
     async def remember(self, key: FilterKey, run: DedupRun, fingerprints: list[bytes]) -> None:
         """Add fingerprints whose rows are committed."""
         await self._add("lossy" if run.is_lossy else "exact", key, fingerprints)
-        if not run.is_lossy:
-            await self._add_to_front(key, fingerprints)
         await self._estimate(key.id, run.task_id, fingerprints)
 
-    def forget(self, run_id: int) -> None:
-        """Free local copies that belong to a run."""
-        for key in [key for key in self._refresh_at if key.id == run_id]:
-            del self._refresh_at[key]
-            if self._filters.front is not None:
-                self._filters.front.forget(key)
+    def _filter(self, name: str) -> UrlFilter | None:
+        return self._filters.lossy if name == "lossy" else self._filters.exact
 
-    async def _exact_known(self, key: FilterKey, fingerprints: list[bytes]) -> set[bytes]:
-        filters, counts = self._filters, self.counts["front"]
-        if filters.exact is None:
-            return set()
-        candidates = fingerprints
-        if filters.front is not None:
-            await self._refresh(filters.front, key)
-            maybe = filters.front.find_possibly_known(key, fingerprints)
-            counts.certainly_new += len(fingerprints) - len(maybe)
-            candidates = [one for one in fingerprints if one in maybe]
-        known = await self._find_known("exact", filters.exact, key, candidates)
-        if filters.front is not None:
-            counts.hits += len(known)
-            counts.false_positives += len(candidates) - len(known)
-        return known
-
-    async def _lossy_known(self, key: FilterKey, fingerprints: list[bytes]) -> set[bytes]:
-        lossy = self._filters.lossy
-        return set() if lossy is None else await self._find_known("lossy", lossy, key, fingerprints)
-
-    async def _find_known(
-        self, name: str, url_filter: UrlFilter, key: FilterKey, fingerprints: list[bytes]
-    ) -> set[bytes]:
-        if not fingerprints:
+    async def _find_known(self, name: str, key: FilterKey, fingerprints: list[bytes]) -> set[bytes]:
+        url_filter = self._filter(name)
+        if url_filter is None or not fingerprints:
             return set()
         known = await self._call(name, lambda: url_filter.find_known(key, fingerprints))
         if known is None:
@@ -150,36 +115,20 @@ class Deduplicator:
         return known
 
     async def _add(self, name: str, key: FilterKey, fingerprints: list[bytes]) -> None:
-        url_filter = self._filters.lossy if name == "lossy" else self._filters.exact
+        url_filter = self._filter(name)
         if url_filter is None:
             return
-        day = int(self._clock.now() // DAY_S)
-        added = await self._call(name, lambda: url_filter.add(key, fingerprints, day=day))
+        added = await self._call(name, lambda: url_filter.add(key, fingerprints))
         if added is not None:
             self.counts[name].added += added.new
             self.counts[name].refused += added.refused
             self._warn(name, key.id, added.size, is_full=added.refused > 0)
-
-    async def _add_to_front(self, key: FilterKey, fingerprints: list[bytes]) -> None:
-        front = self._filters.front
-        if front is None or self._filters.exact is None:
-            return
-        size = await self._call("front", lambda: front.add(key, fingerprints))
-        if size is not None:
-            self._warn("front", key.id, size, is_full=False)
 
     async def _estimate(self, run_id: int, task_id: int, fingerprints: list[bytes]) -> None:
         estimates = self._filters.estimates
         if estimates is not None:
             keys = [FilterKey("run", run_id), *([FilterKey("task", task_id)] if task_id else [])]
             await self._call("estimates", lambda: estimates.add(keys, fingerprints))
-
-    async def _refresh(self, front: LocalFront, key: FilterKey) -> None:
-        now = self._clock.monotonic()
-        if now < self._refresh_at.get(key, 0.0):
-            return
-        self._refresh_at[key] = now + REFRESH_S
-        await self._call("front", lambda: front.refresh(key))
 
     async def _call(self, name: str, act: Callable[[], Awaitable[T]]) -> T | None:
         """Return the result of a call; None if the filter is paused, fails or times out."""

@@ -26,10 +26,6 @@ STORE_CHANGED = "the store changed while the page was read"
 NO_COUNTS = msgspec.structs.astuple(FilterCounts())
 
 
-async def _only_one() -> str:
-    return ""
-
-
 class DedupLedger:
     """A ledger that drops known children before it settles, see `interfaces/ledger.py`.
 
@@ -43,7 +39,7 @@ class DedupLedger:
         clock: Clock,
         bus: EventBus,
         *,
-        epoch: Callable[[], Awaitable[str]] = _only_one,
+        epoch: Callable[[], Awaitable[str]],
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self._ledger = ledger
@@ -72,7 +68,6 @@ class DedupLedger:
             self._publish_counts()
             if self._runs.get(run_id) is run:
                 del self._runs[run_id]
-                self._deduplicator.forget(run_id)
 
     def _publish_counts(self) -> None:
         """Publish the counts since the last time."""

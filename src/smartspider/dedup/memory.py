@@ -63,27 +63,18 @@ class RecentSet(Generic[T]):
 
 
 class WorkerMemory:
-    """Committed fingerprints by run, of one epoch; the memory of all runs together is bounded."""
+    """Committed fingerprints by run; the memory of all runs together is bounded."""
 
     def __init__(self, max_bytes: int = LOCAL_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._epoch = ""
         self._runs: dict[int, RecentSet[bytes]] = {}
 
-    def for_run(self, run_id: int, epoch: str = "") -> RecentSet[bytes]:
-        """Return the set of a run. Another epoch clears all sets, including those already handed out."""
-        self.set_epoch(epoch)
+    def for_run(self, run_id: int) -> RecentSet[bytes]:
+        """Return the set of a run."""
         if run_id not in self._runs:
             self._runs[run_id] = RecentSet(1, lambda _: FINGERPRINT_BYTES)
             self._share()
         return self._runs[run_id]
-
-    def set_epoch(self, epoch: str) -> None:
-        """Clear all sets if the epoch changed: committed rows may be lost."""
-        if epoch != self._epoch:
-            self._epoch = epoch
-            for known in self._runs.values():
-                known.clear()
 
     def retain(self, runs: Collection[int]) -> None:
         """Remove all other runs."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
-FilterMode = Literal["off", "exact", "exact+bloom"]
-"""The filters all tasks share in front of the store: none, the exact set, or the exact set behind a Bloom
-filter.
-"""
+FilterMode = Literal["off", "exact"]
+"""The filter all tasks share in front of the store: none, or the exact set."""
 
 
 class FilterKey(msgspec.Struct, frozen=True, order=True):
@@ -21,21 +19,18 @@ class FilterKey(msgspec.Struct, frozen=True, order=True):
     kind: Literal["run", "task"]
     id: int
     epoch: str = ""
-    window_days: int = 0
-    """Tasks only: the window that its runs share."""
 
     def __str__(self) -> str:
-        return f"{self.kind}.{self.id}.{self.window_days}.{self.epoch}"
+        return f"{self.kind}.{self.id}.{self.epoch}"
 
 
 def parse_filter_key(text: str) -> FilterKey | None:
     """Parse the text of a key; None for any other text."""
     kind, _, rest = text.partition(".")
-    number, _, rest = rest.partition(".")
-    days, _, epoch = rest.partition(".")
-    if kind not in ("run", "task") or not number.isdigit() or not days.isdigit():
+    number, has_epoch, epoch = rest.partition(".")
+    if kind not in ("run", "task") or not number.isdigit() or not has_epoch:
         return None
-    return FilterKey("run" if kind == "run" else "task", int(number), epoch, int(days))
+    return FilterKey("run" if kind == "run" else "task", int(number), epoch)
 
 
 class FilterSize(msgspec.Struct, frozen=True):
@@ -65,19 +60,16 @@ class UrlFilter(Protocol):
     1. Only fingerprints added under the same key are known; a lossy filter errs on less than one new
     fingerprint in ten thousand. Fingerprints are added after the commit of their rows.
     2. An added fingerprint is known until it is dropped or the filter loses it; losing is always allowed.
-    3. Adding again changes only the day, which only grows. An exact filter knows the day: `since_day`
-    selects what was added on that day or later.
+    3. Adding again changes nothing.
     4. A dropped key is unknown at once, even if freeing its memory takes longer.
     5. A filter never exceeds its budget: what does not fit is refused, counted, and unknown.
     6. Calls take any number of fingerprints at a time.
     """
 
-    async def find_known(
-        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
-    ) -> set[bytes]:
+    async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Return the known ones among the fingerprints."""
 
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add fingerprints whose rows are committed."""
 
     async def drop(self, key: FilterKey) -> None:
@@ -97,22 +89,6 @@ class ExactUrlFilter(UrlFilter, Protocol):
         """Yield the fingerprints of a key; those added meanwhile may be missing."""
 
 
-class LocalFront(Protocol):
-    """A filter in this process that tells new fingerprints without a round trip."""
-
-    def find_possibly_known(self, key: FilterKey, fingerprints: Iterable[bytes]) -> set[bytes]:
-        """Return all but the fingerprints that are certainly new to this process."""
-
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterSize:
-        """Add fingerprints, visible to every process after its next refresh."""
-
-    async def refresh(self, key: FilterKey) -> None:
-        """Copy a part of what other processes added."""
-
-    def forget(self, key: FilterKey) -> None:
-        """Free the copy of a key."""
-
-
 class DistinctEstimates(Protocol):
     """Estimated numbers of distinct requests, with a standard error of 0.81 %, in little memory."""
 
@@ -127,8 +103,6 @@ class FilterStack(msgspec.Struct, frozen=True):
     """The filters between workers and the store; each is optional."""
 
     exact: ExactUrlFilter | None = None
-    front: LocalFront | None = None
-    """In front of the exact filter."""
     lossy: UrlFilter | None = None
     """Only for tasks with `dedup.urls: bloom`."""
     estimates: DistinctEstimates | None = None

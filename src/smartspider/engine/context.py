@@ -57,7 +57,5 @@ class WorkerOptions(msgspec.Struct, frozen=True):
     """Windows of hosts with a delay that begin within this time are leased together."""
     reclaims: bool = True
     """Reclaim the leases of dead workers; not needed where a keeper does it."""
-    is_placed: bool = True
-    """Prefer the hosts assigned to this worker."""
     leases_ahead: bool = False
     """Lease new requests before finished ones are settled; useful with a slow ledger."""

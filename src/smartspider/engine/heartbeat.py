@@ -220,20 +220,19 @@ class Peers:
     Publishes an event when it starts to take less, and when it takes its full share again.
     """
 
-    def __init__(self, bus: EventBus, *, is_placed: bool = True) -> None:
+    def __init__(self, bus: EventBus) -> None:
         self.share = 1.0
         """The share of its slots that it fills."""
         self.own = b""
         """The hosts it prefers, see `core/workers/host_assignment.py`; empty: no preference."""
         self._bus = bus
-        self._is_placed = is_placed
         self._placed_for: tuple[int, dict[int, float]] = (0, {})
 
     def update(self, worker_id: int, peers: Mapping[int, WorkerHealth]) -> None:
         """Take over the health of all workers that are not draining, including this one."""
         weights = load_shares(peers)
         self._set_share(weights.get(worker_id, 1.0), peers.get(worker_id, WorkerHealth()))
-        if self._is_placed and self._placed_for != (worker_id, weights):
+        if self._placed_for != (worker_id, weights):
             self._placed_for = (worker_id, weights)
             self.own = owned_partitions(worker_id, weights) if len(weights) > 1 else b""
 

@@ -62,7 +62,7 @@ class Worker:
             registration = msgspec.structs.replace(registration, slots=slots)
         self._heartbeat = Heartbeat(context, registration, self._outage, options)
         self._health = HealthMeter()
-        self._peers = Peers(context.bus, is_placed=options.is_placed)
+        self._peers = Peers(context.bus)
         self._runs: dict[int, Run] = {}
         self._waiting = WaitingRequests(options.free_after_s)
         self._in_flight = InFlight(context, self._health, self._waiting, self._on_finished, self._on_error)

@@ -17,7 +17,6 @@ _BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SECONDS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 FOREVER = ("", "forever")
 MIN_LOG_BYTES = 1_000_000
-MIN_EVENTS = 100
 LOGS_EVERY_S = 30.0
 """Interval between two deletions of log lines."""
 
@@ -41,18 +40,13 @@ async def trim_logs(logs: LogStore, clock: Clock, retention: Retention) -> None:
         await logs.delete_before(clock.now() - retention.log_age_s)
 
 
-def parse_retention(logs: str | None, runs: str | None, events: str | None) -> Retention:
-    """Parse `SMARTSPIDER_KEEP_LOGS` (size, age), `_KEEP_RUNS` (age, count per task) and `_KEEP_EVENTS`.
+def parse_retention(logs: str | None, runs: str | None) -> Retention:
+    """Parse `SMARTSPIDER_KEEP_LOGS` (size, age) and `_KEEP_RUNS` (age, count per task).
 
     None keeps a default.
     """
-    usual = Retention()
-    kept = {
-        **({} if logs is None else _logs(logs)),
-        **({} if runs is None else _runs(runs)),
-        "events_per_run": usual.events_per_run if events is None else _events(events),
-    }
-    return msgspec.structs.replace(usual, **kept)
+    kept = {**({} if logs is None else _logs(logs)), **({} if runs is None else _runs(runs))}
+    return msgspec.structs.replace(Retention(), **kept)
 
 
 def _logs(text: str) -> dict[str, float | None]:
@@ -71,14 +65,6 @@ def _runs(text: str) -> dict[str, float | None]:
             "SMARTSPIDER_KEEP_RUNS is 0", hint="use 1 or more: the newest run is always kept"
         )
     return {"runs_per_task": runs_per_task, "run_age_s": _age(age)}
-
-
-def _events(text: str) -> int:
-    if _COUNT.fullmatch(text) is None or int(text) < MIN_EVENTS:
-        raise SettingInvalid(
-            f"SMARTSPIDER_KEEP_EVENTS is {text[:40]!r}", hint=f"use a number, {MIN_EVENTS} or more"
-        )
-    return int(text)
 
 
 def _parts(

@@ -64,7 +64,7 @@ class Settings(msgspec.Struct, frozen=True):
     tls_key: str = ""
     """Paths of PEM files; with both the API serves TLS."""
     retention: Retention = Retention()
-    """`KEEP_LOGS`, `KEEP_RUNS` and `KEEP_EVENTS`."""
+    """`KEEP_LOGS` and `KEEP_RUNS`."""
     mail: MailServer | None = None
     """`SMTP_URL` and `MAIL_FROM`; None: no email is sent."""
     dedup: FilterMode = "off"
@@ -120,7 +120,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 }
 """Fields that are more than their text."""
 _GROUPED = {
-    "retention": ("keep_logs", "keep_runs", "keep_events"),
+    "retention": ("keep_logs", "keep_runs"),
     "mail": ("smtp_url", "mail_from"),
     "scaling": ("scale_horizon", "scale_down_after", "scale_max"),
     "watch": ("stall_s", "worker_memory"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 
-from smartspider.dedup.url_filter import UrlFilter
 from smartspider.installation.installation import Installation, RemoteFrontier
 from smartspider.interfaces.clock import Clock
 from smartspider.keeper.cookies import CheckCookies, CheckSet
@@ -36,21 +35,14 @@ from smartspider.store.runs.store import RunStore
 DeleteRun = Callable[[int], Awaitable[None]]
 
 
-def build_duties(
-    installation: Installation,
-    delete_run: DeleteRun,
-    check_cookies: CheckSet,
-    filters: Sequence[UrlFilter] = (),
-) -> list[Duty]:
+def build_duties(installation: Installation, delete_run: DeleteRun, check_cookies: CheckSet) -> list[Duty]:
     """Return all duties. Each runs at its own interval, and none waits for another.
 
-    `delete_run` deletes a run with its files, `check_cookies` checks a set of them, and `filters` are freed
-    of finished runs.
+    `delete_run` deletes a run with its files, `check_cookies` checks a set of cookies.
     """
     one = installation
     retention, deliver = one.settings.retention, Notifier(one).deliver
     outbox = partial(MemoryOutbox, one.notifications, deliver, one.clock)
-    epoch = one.stored_urls.epoch if one.is_cluster else None
     return [
         FireSchedules(one),
         RetryFirings(one),
@@ -67,10 +59,16 @@ def build_duties(
         TrimEvents(one.events, one.store, retention),
         DeleteOldRuns(RunSweep(one.store, one.clock, retention, delete_run), one.clock),
         DeleteExpired(one.users, one.idempotency, one.notifications, one.clock, retention),
-        FreeUrlFilters(filters, one.store, epoch),
+        *_filter_duties(one),
         FollowClock(one.store_clock),
         CheckHealth(one.path, one.workers, one.store_clock, one.leadership.now),
     ]
+
+
+def _filter_duties(installation: Installation) -> list[Duty]:
+    """Return the duty about URL filters, if the installation has any."""
+    filters = [one for one in (installation.filters.exact, installation.filters.lossy) if one is not None]
+    return [FreeUrlFilters(filters, installation.store, installation.stored_urls.epoch)] if filters else []
 
 
 def _frontier_duties(installation: Installation) -> list[Duty]:

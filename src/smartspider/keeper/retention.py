@@ -81,7 +81,7 @@ class FreeUrlFilters:
     name, every_s = "known", MINUTE_S
 
     def __init__(
-        self, layers: Sequence[UrlFilter], store: RunStore, epoch: Callable[[], Awaitable[str]] | None
+        self, layers: Sequence[UrlFilter], store: RunStore, epoch: Callable[[], Awaitable[str]]
     ) -> None:
         self._layers = layers
         self._store = store
@@ -91,9 +91,8 @@ class FreeUrlFilters:
         """Drop the filters of all runs that cannot continue."""
         known = {key.id for layer in self._layers for key in await layer.keys() if key.kind == "run"}
         if known:
-            epoch = "" if self._epoch is None else await self._epoch()
             live = {run_id for run_id in known if await self._may_go_on(run_id)}
-            await drop_finished(self._layers, live, epoch)
+            await drop_finished(self._layers, live, await self._epoch())
 
     async def _may_go_on(self, run_id: int) -> bool:
         try:

@@ -31,10 +31,9 @@ async def check_filter(
     epoch: str,
     *,
     repair: bool = False,
-    at_most: int | None = None,
 ) -> list[Finding]:
-    """Compare the sets of runs with the rows, at most `at_most` entries of each; `repair` drops wrong sets.
-    Safe while runs go on: a row always exists before its entry.
+    """Compare the sets of runs with the rows; `repair` drops wrong sets. Safe while runs go on: a row always
+    exists before its entry.
     """
     findings = []
     keys = [key for key in await url_filter.keys() if key.kind == "run"]
@@ -45,7 +44,7 @@ async def check_filter(
         elif key.epoch != epoch:
             wrong = "they belong to another epoch of the store"
         else:
-            wrong = await _without_rows(url_filter, rows, key, at_most)
+            wrong = await _without_rows(url_filter, rows, key)
         if wrong and repair:
             await url_filter.drop(key)
         if wrong:
@@ -53,17 +52,13 @@ async def check_filter(
     return findings
 
 
-async def _without_rows(
-    url_filter: ExactUrlFilter, rows: StoredUrls, key: FilterKey, at_most: int | None
-) -> str:
+async def _without_rows(url_filter: ExactUrlFilter, rows: StoredUrls, key: FilterKey) -> str:
     looked_at = 0
     async for batch in url_filter.entries(key):
         looked_at += len(batch)
         without = set(batch) - await rows.stored(key.id, batch)
         if without:
             return f"{len(without)} of {looked_at} checked entries have no row"
-        if at_most is not None and looked_at >= at_most:
-            break
     return ""
 
 

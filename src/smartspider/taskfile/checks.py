@@ -230,7 +230,7 @@ def _schedule(task: Task) -> Iterator[Problem]:
 
 
 LOSSY = (
-    "a Bloom filter mistakes some new URLs for known ones, fewer than one in 10,000 (0.01 %),"
+    "on a cluster a Bloom filter mistakes some new URLs for known ones, fewer than one in 10,000 (0.01 %),"
     " and their pages are missed"
 )
 

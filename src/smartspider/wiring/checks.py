@@ -20,7 +20,6 @@ from smartspider.services.doctor import DoctorCheck, check_installation
 from smartspider.services.readiness import Readiness
 from smartspider.services.runs.blockers import missing_leader
 from smartspider.store.runs.fsck import Finding
-from smartspider.wiring.dedup import filter_location, open_filters
 from smartspider.wiring.opening import files_folder, open_installation
 
 FRONTIER = "frontier"
@@ -38,17 +37,17 @@ async def check_consistency(installation: Installation, *, repair: bool) -> list
 
 
 async def _check_filters(installation: Installation, *, repair: bool) -> list[Finding]:
-    """Check exact filters whatever the settings say: they may exist from earlier settings. Bloom filters
-    cannot be enumerated, so a repair drops them and lookups go to the store.
+    """Check exact filters. Bloom filters cannot be enumerated, so a repair drops them and lookups go to the
+    store.
     """
     found: list[Finding] = []
-    async with open_filters(filter_location(installation, "exact")) as filters:
-        if filters.exact is not None:
-            epoch = await installation.stored_urls.epoch()
-            found = await check_filter(filters.exact, installation.stored_urls, epoch, repair=repair)
-        if repair and filters.lossy is not None:
-            for key in await filters.lossy.keys():
-                await filters.lossy.drop(key)
+    filters = installation.filters
+    if filters.exact is not None:
+        epoch = await installation.stored_urls.epoch()
+        found = await check_filter(filters.exact, installation.stored_urls, epoch, repair=repair)
+    if repair and filters.lossy is not None:
+        for key in await filters.lossy.keys():
+            await filters.lossy.drop(key)
     return found
 
 

@@ -63,7 +63,7 @@ async def open_cluster(
     try:
         async with (
             _open_shards(address, database) as shards,
-            open_filters(address, settings.dedup, max_bytes=settings.dedup_memory) as filters,
+            open_filters(address, max_bytes=settings.dedup_memory) as filters,
         ):
             installation = _installation(database, terms, shards, path, actor)
             yield msgspec.structs.replace(installation, settings=settings, filters=filters)

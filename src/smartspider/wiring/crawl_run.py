@@ -16,7 +16,6 @@ from smartspider.engine.supervisor import Supervisor
 from smartspider.installation.data_folder import DataFolder
 from smartspider.installation.settings import build_redactor
 from smartspider.wiring.crawl_log import CrawlLog
-from smartspider.wiring.dedup import drop_run_filter, open_run_dedup
 from smartspider.wiring.processes.losses import Supervision, fail_vanished
 from smartspider.wiring.processes.watcher import VANISHED, WatchedProcess, Watcher
 from smartspider.wiring.processes.worker_process import run_command
@@ -64,8 +63,6 @@ async def crawl_run(
             await log.record(RunEnded(run.id, run.state, run.reason))
             raise
         run = await _pause_if_running(folder, run.id)
-        if plan.urls == "bloom" and run.state not in UNFINISHED:
-            await drop_run_filter(folder, run.id)
         await log.record(RunEnded(run.id, run.state, run.reason))
     return run
 
@@ -89,11 +86,10 @@ async def _crawl_in_process(log: CrawlLog, run: Run, plan: Plan, on_ready: OnRea
     redactor = build_redactor(folder.settings)
     async with log.open("worker-0", redactor) as subscribers:
         bus = build_bus(*subscribers)
-        async with open_run_dedup(plan, folder, bus) as dedup:
-            factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup, is_local=True)
-            worker = run_worker(factory, run, plan, folder.policy_for(plan))
-            on_ready(worker.stop)
-            await worker.run()
+        factory = JobFactory(folder, bus, redactor=redactor, is_local=True)
+        worker = run_worker(factory, run, plan, folder.policy_for(plan))
+        on_ready(worker.stop)
+        await worker.run()
     return await folder.store.finish(run.id)
 
 

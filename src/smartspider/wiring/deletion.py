@@ -12,7 +12,6 @@ from smartspider.installation.data_folder import DataFolder, pending_output_mark
 from smartspider.installation.installation import Installation
 from smartspider.services.runs.lookup import owned_run
 from smartspider.telemetry.log_files import log_files
-from smartspider.wiring.dedup import drop_run_filter
 
 
 async def delete_local_run(folder: DataFolder, run_id: int) -> str:
@@ -52,7 +51,6 @@ async def delete_run(installation: Installation, principal: Principal, run_id: i
 async def remove_run(installation: Installation, run_id: int, *, actor: str) -> None:
     """Delete a finished run with its files."""
     await installation.store.delete_run(run_id, actor=actor)
-    await drop_run_filter(installation, run_id)
     for file in (*log_files(installation.path, run_id), pending_output_marker(installation.path, run_id)):
         with suppress(OSError):  # the run is deleted: a file that stays does no harm
             file.unlink(missing_ok=True)

@@ -12,8 +12,6 @@ VARIABLE = "SMARTSPIDER_DIE_AT"
 FREEZE = "SMARTSPIDER_FREEZE_AT"
 LEASE = "SMARTSPIDER_TEST_LEASE_S"
 """Duration of a lease on a cluster."""
-PLACEMENT = "SMARTSPIDER_TEST_PLACEMENT"
-"""`off` disables host placement, for benchmarks."""
 POINTS = (
     *(*failpoints.NAMES, *failpoints.FILES, *failpoints.TASKS, *failpoints.IDEMPOTENCY),
     *(*failpoints.CLUSTER, *failpoints.LEADER, *failpoints.MIGRATION),
@@ -38,11 +36,6 @@ def renew_s() -> float | None:
     """Return the renewal interval for that duration: a third of it."""
     duration_s = lease_s()
     return None if duration_s is None else duration_s / 3.0
-
-
-def is_placed() -> bool:
-    """True unless placement is off: workers prefer hosts of their own."""
-    return os.environ.get(PLACEMENT, "") != "off"
 
 
 class _Trigger:

@@ -39,7 +39,7 @@ HAPPENED = (
     events.GuardTripped(1, "guard"),
     events.ValuesCleaned(1, "h", "http://h/", 7),
     events.UrlsLeftOut(1, "robots", 3),
-    events.UrlFilterCounted(0, "exact", 9, 1, 0, 0, 0, 0, 0),
+    events.UrlFilterCounted(0, "exact", 9, 1, 0, 0, 0),
     events.RunStarted(1, "task", is_resumed=False),
 )
 

@@ -1,4 +1,4 @@
-"""What docs/server.md and docs/api.md say is what there is: rights, settings, metrics, calls, signatures."""
+"""What the pages about server, API and settings say is what there is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from smartspider.services.notifications.messages import NotificationBody
 from smartspider.services.results import exports
 from smartspider.store.notifications import MAX_TARGETS
 from smartspider.store.schedules import KEPT_FIRINGS, MAX_PER_TASK
-from smartspider.taskfile.model.schedule import Schedule
 from smartspider.taskfile.timing import MAX_BACKLOG, NICKNAMES
 from smartspider.wiring.opening import SERVER as FOLDER
 from smartspider.wiring.preview import previews
@@ -40,8 +39,8 @@ from smartspider.wiring.processes.process_group import SLOTS
 DOCS = Path(__file__).parents[3] / "docs"
 SERVER = (DOCS / "server.md").read_text()
 API = (DOCS / "api.md").read_text()
-OF_CRAWLS = {"allow_private", "contact", "log_level", "proxy", "store_url", "frontier_url"}
-OF_CLIENTS = {"server", "token", "profile"}
+CLI = (DOCS / "cli.md").read_text()
+TASKS = (DOCS / "tasks.md").read_text()
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -91,12 +90,12 @@ def test_the_rights_shown_are_the_rights() -> None:
     assert [role for role in ROLES if f"`{role}`" not in SERVER] == []
 
 
-def test_the_settings_shown_are_those_of_a_server_with_their_defaults() -> None:
-    shown = {row[0].strip("`"): row[1].strip("`") for row in table(section(SERVER, "Settings"))}
-    assert set(shown) == {
-        PREFIX + name.upper() for name in SETTING_NAMES if name not in OF_CRAWLS | OF_CLIENTS
-    }
-    given = {name: text for name, text in shown.items() if text != "none"}
+def test_every_setting_is_shown_once_with_its_default() -> None:
+    rows = [row for text in (CLI, SERVER) for row in table(section(text, "Settings"))]
+    shown = [(name, row[1].strip("`")) for row in rows for name in re.findall(r"`(\w+)`", row[0])]
+    names = (*SETTING_NAMES, "var_name")
+    assert sorted(name for name, _ in shown) == sorted(PREFIX + name.upper() for name in names)
+    given = {name: text for name, text in shown if text != "none"}
     assert read_settings(given, Path("/nowhere")) == Settings()
     for name, text in given.items():
         with pytest.raises(SettingInvalid, match=name):
@@ -112,10 +111,10 @@ async def test_the_calls_shown_are_those_of_the_document(api: Caller) -> None:
     assert table(section(API, "All calls")) == operations(document)
 
 
-def test_the_notices_and_keys_of_schedules_shown_are_those_there_are() -> None:
+def test_the_notices_and_nicknames_shown_are_those_there_are() -> None:
     assert [row[0].strip("`") for row in table(section(SERVER, "Notifications"))] == list(NOTIFICATION_EVENTS)
-    assert [row[0].strip("`") for row in table(section(SERVER, "Schedules"))] == list(Schedule.model_fields)
-    assert [name for name in NICKNAMES if f"`{name}`" not in SERVER] == []
+    (cron,) = [row for row in table(section(TASKS, "`schedule`")) if row[0] == "`cron`"]
+    assert [name for name in NICKNAMES if f"`{name}`" not in cron[2]] == []
 
 
 def test_the_options_of_up_shown_are_its_options_with_their_defaults() -> None:

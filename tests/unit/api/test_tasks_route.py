@@ -13,23 +13,6 @@ from smartspider.core.errors import Forbidden
 from smartspider.operations.services import Services
 from smartspider.services.tasks import tasks
 
-SEED = {
-    "name": "zhihu_comments",
-    "entry_urls": ["https://www.zhihu.com/question/12345"],
-    "pagination": {"type": "next_link", "selector": "a.next"},
-    "selectors": {
-        "items": {"type": "css", "expr": ".comment-item"},
-        "fields": {
-            "author": {"type": "css", "expr": ".author::text"},
-            "content": {"type": "css", "expr": ".content::text"},
-        },
-    },
-    "concurrency": 10,
-    "use_cookie": True,
-    "cookie_id": 3,
-    "schedule": None,
-}
-
 
 def task(name: str = "shop", **more: Any) -> dict[str, Any]:
     return {"name": name, "entry_urls": ["https://shop.example/"], **more}
@@ -47,9 +30,9 @@ async def test_a_task_is_created_where_it_says(api: Caller) -> None:
     assert shown.json["newest_run"] is None
 
 
-async def test_the_seed_example_is_kept_with_warnings(api: Caller) -> None:
+async def test_the_seed_example_is_kept_with_warnings(api: Caller, seed: dict[str, Any]) -> None:
     """A part that is not supported yet does not keep anybody from keeping the task."""
-    answer = (await api.post("/api/tasks", {**SEED, "account_pool": "main"})).expect(201)
+    answer = (await api.post("/api/tasks", {**seed, "account_pool": "main"})).expect(201)
     assert [one["path"] for one in answer.json["warnings"]] == ["account_pool"]
 
 

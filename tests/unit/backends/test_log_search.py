@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from smartspider.core.logs import LEVELS, LogLine
@@ -15,7 +12,6 @@ from smartspider.store.logs import store as logs
 from smartspider.store.logs.store import LogStore, SearchLimits
 from smartspider.store.logs.terms import LogFilter, filter_terms, match_expression, words
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 
 FILTERS = [
     LogFilter(),
@@ -27,13 +23,6 @@ FILTERS = [
     LogFilter(since=1.0, until=2.0),
     LogFilter(task_id=1, run_id=1, level=20, since=1.0, until=2.0, host="h", error="e", worker="w", text="x"),
 ]
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    backend = SqliteBackend(tmp_path, ManualClock())
-    yield backend
-    await backend.close()
 
 
 async def plan(backend: SqliteBackend, sql: str, values: tuple[object, ...]) -> list[str]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from smartspider.core.requests.recrawl import RecrawlPolicy
@@ -12,7 +9,6 @@ from smartspider.core.runs.run import Run
 from smartspider.store.database import rows
 from smartspider.store.settle import recrawl
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import settle, take_one, url
 from smartspider_testing.contracts.ledger.revisit_actions import (
     DAY,
@@ -28,13 +24,6 @@ from smartspider_testing.contracts.ledger.revisit_actions import (
 )
 
 CONDITIONAL = RecrawlPolicy(conditional=True)
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    backend = SqliteBackend(tmp_path, ManualClock())
-    yield backend
-    await backend.close()
 
 
 async def entry_run(backend: SqliteBackend, recrawl_: RecrawlPolicy = CONDITIONAL) -> Run:

@@ -7,6 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
+from smartspider.client import ClientRetry
+
+IMPATIENT = ClientRetry(first_wait_s=0.001, max_stream_wait_s=0.01)
+"""Retries at once, and not for long."""
+
 
 class Wire:
     """Passes bytes on to `target`; without one, it hangs up on everybody."""

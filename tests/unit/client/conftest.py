@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN, SETTINGS, open_services, serving
+from tests.unit.client.breaking import IMPATIENT, Wire, wire
 
 from smartspider.api.limits import ApiLimits
 from smartspider.client import Client
@@ -35,4 +36,17 @@ async def url(services: Services, limits: ApiLimits) -> AsyncIterator[str]:
 async def client(url: str) -> AsyncIterator[Client]:
     """The admin."""
     async with Client(url, ADMIN_TOKEN) as client:
+        yield client
+
+
+@pytest.fixture
+async def cut(url: str) -> AsyncIterator[Wire]:
+    async with wire(url) as made:
+        yield made
+
+
+@pytest.fixture
+async def far(cut: Wire) -> AsyncIterator[Client]:
+    """A client at the end of a wire that can be cut."""
+    async with Client(cut.url, ADMIN_TOKEN, retry=IMPATIENT) as client:
         yield client

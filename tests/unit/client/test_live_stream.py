@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
 from tests.unit.api.asking import ADMIN_TOKEN
 from tests.unit.api.watching import new_run, until
-from tests.unit.client.breaking import Wire, wire
+from tests.unit.client.breaking import IMPATIENT, Wire
 
 from smartspider.api.limits import ApiLimits
-from smartspider.client import Client, ClientRetry, LiveMessage, LiveStream, SyncClient
+from smartspider.client import Client, LiveMessage, LiveStream, SyncClient
 from smartspider.core import errors
 from smartspider.core.logs import LogLine
 from smartspider.operations.services import Services
 from smartspider_testing.waiting import WAIT_S
 
-IMPATIENT = ClientRetry(first_wait_s=0.001, max_stream_wait_s=0.01)
 CUTS = 20
-
-
-@pytest.fixture
-async def cut(url: str) -> AsyncIterator[Wire]:
-    async with wire(url) as made:
-        yield made
-
-
-@pytest.fixture
-async def far(cut: Wire) -> AsyncIterator[Client]:
-    """A client at the end of a wire that can be cut."""
-    async with Client(cut.url, ADMIN_TOKEN, retry=IMPATIENT) as client:
-        yield client
 
 
 async def first(live: LiveStream, kind: str) -> LiveMessage:

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import random
 import subprocess
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ import uvicorn
 from tests.unit.api.asking import ADMIN_TOKEN, serving
 from tests.unit.api.rows import TEA, crawled
 from tests.unit.api.watching import new_run, until
-from tests.unit.client.breaking import Wire, wire
+from tests.unit.client.breaking import IMPATIENT, Wire, wire
 
 from smartspider.api.app import create_app
 from smartspider.api.limits import ApiLimits
@@ -36,20 +36,6 @@ from smartspider_testing.sites.scripted import ScriptableSite
 from smartspider_testing.waiting import WAIT_S
 
 SPEC = {"name": "shop", "entry_urls": ["http://a.example/"]}
-IMPATIENT = ClientRetry(first_wait_s=0.001, max_stream_wait_s=0.01)
-
-
-@pytest.fixture
-async def cut(url: str) -> AsyncIterator[Wire]:
-    async with wire(url) as made:
-        yield made
-
-
-@pytest.fixture
-async def far(cut: Wire) -> AsyncIterator[Client]:
-    """A client at the end of a wire that can be cut."""
-    async with Client(cut.url, ADMIN_TOKEN, retry=IMPATIENT) as client:
-        yield client
 
 
 async def test_what_is_lost_on_the_way_back_is_asked_again_and_done_once(far: Client, cut: Wire) -> None:

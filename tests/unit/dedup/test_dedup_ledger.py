@@ -18,7 +18,7 @@ from smartspider.core.requests.request import Request, make_request
 from smartspider.core.requests.scope import TrapGuards, UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup import ledger as module
-from smartspider.dedup.deduplicator import PAUSE_S, REFRESH_S, TIMEOUT_S, DedupRun
+from smartspider.dedup.deduplicator import PAUSE_S, TIMEOUT_S, DedupRun
 from smartspider.dedup.ledger import DedupLedger
 from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, FilterStack
 from smartspider.engine.link_filter import LinkFilter
@@ -89,27 +89,6 @@ class Away:
         raise FrontierUnavailable("gone")
 
     find_known = add = drop = keys = size = estimate = _fail
-
-
-class Told:
-    """A front that knows what it was told, and what it is told to mistake."""
-
-    def __init__(self, *mistaken: bytes) -> None:
-        self.known = set(mistaken)
-        self.refreshed = 0
-
-    def find_possibly_known(self, key: FilterKey, fingerprints: Any) -> set[bytes]:
-        return self.known & set(fingerprints)
-
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterSize:
-        self.known.update(fingerprints)
-        return FilterSize(0, 1, 100)
-
-    async def refresh(self, key: FilterKey) -> None:
-        self.refreshed += 1
-
-    def forget(self, key: FilterKey) -> None:
-        self.known.clear()
 
 
 class Counting:
@@ -296,27 +275,6 @@ async def test_an_unavailable_filter_is_skipped_for_a_while(
     assert away.asked == 2
 
 
-async def test_a_front_spares_the_question_and_its_mistakes_are_counted() -> None:
-    mistaken = request("/new").fingerprint
-    desk = Desk(exact=MemoryUrlFilter(), front=(front := Told(mistaken)))
-    await desk.settle(done(1, "/a", "/b"))
-    assert desk.ledger.counts["exact"].misses == 0
-    assert await desk.settle(done(2, "/a", "/new", "/c")) == [["/new", "/c"]]
-    counts = desk.ledger.counts["front"]
-    assert (counts.certainly_new, counts.hits, counts.false_positives) == (3, 1, 1)
-    assert front.refreshed == 1
-    await desk.clock.advance(REFRESH_S)
-    await desk.settle(done(3, "/d"))
-    assert front.refreshed == 2
-
-
-async def test_a_front_that_forgot_costs_the_store_a_look_and_no_page() -> None:
-    desk = Desk(exact=MemoryUrlFilter(), front=(front := Told()))
-    await desk.settle(done(1, "/a"))
-    front.known.clear()
-    assert await desk.settle(done(2, "/a")) == [["/a"]]
-
-
 async def test_only_tasks_that_name_it_use_the_lossy_filter() -> None:
     lossy, exact = MemoryUrlFilter(), MemoryUrlFilter()
     known = request("/a").fingerprint
@@ -346,13 +304,13 @@ async def test_counts_of_filters_are_published_now_and_then() -> None:
     await desk.clock.advance(module.PUBLISH_S)
     await desk.settle(done(3, "/a"))
     assert desk.events == [
-        UrlFilterCounted(0, "local", 1, 2, 0, 0, 0, 0, 0),
-        UrlFilterCounted(0, "exact", 2, 1, 0, 0, 3, 0, 0),
+        UrlFilterCounted(0, "local", 1, 2, 0, 0, 0),
+        UrlFilterCounted(0, "exact", 2, 1, 3, 0, 0),
     ]
     assert "1 hits, 2 misses" in sentence(desk.events[0])
     desk.read("/x")
     desk.deduplicating.__exit__(None, None, None)
-    assert desk.events[2:] == [UrlFilterCounted(0, "local", 1, 0, 0, 0, 0, 0, 0)]
+    assert desk.events[2:] == [UrlFilterCounted(0, "local", 1, 0, 0, 0, 0)]
 
 
 async def test_a_filter_that_gets_full_is_reported_once_and_once_more_when_it_is() -> None:
@@ -371,7 +329,7 @@ async def test_a_filter_that_got_room_again_warns_again() -> None:
     sizes = iter((85, 85, 10, 90))
 
     class Breathing(MemoryUrlFilter):
-        async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+        async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
             return FilterAddition(1, 0, FilterSize(1, next(sizes), 100))
 
     desk = Desk(exact=Breathing())

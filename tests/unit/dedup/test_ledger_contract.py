@@ -1,4 +1,4 @@
-"""A ledger behind URL filters keeps all promises of a ledger."""
+"""A ledger behind URL filters keeps all promises of a ledger, and its filter those of a filter."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from smartspider.core.requests.scope import UrlScope
 from smartspider.core.runs.plan import Plan
 from smartspider.dedup.deduplicator import DedupRun
 from smartspider.dedup.ledger import DedupLedger
-from smartspider.dedup.url_filter import FilterStack
+from smartspider.dedup.url_filter import ExactUrlFilter, FilterStack
 from smartspider.engine.runtime import LocalBus
 from smartspider.interfaces.ledger import SettleReport
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.backends.sqlite import SqliteBackend
 from smartspider_testing.clock import ManualClock
-from smartspider_testing.contracts import LedgerContract
+from smartspider_testing.contracts import ExactUrlFilterContract, LedgerContract
+from smartspider_testing.contracts.url_filter import Make
 
 pytestmark = pytest.mark.thorough
 
@@ -41,6 +42,21 @@ class TestLedgerBehindFilters(LedgerContract):
     async def backend(self, tmp_path: Path) -> AsyncIterator[SqliteBackend]:
         backend = SqliteBackend(tmp_path / "data", ManualClock())
         layers = FilterStack(exact=MemoryUrlFilter())
-        backend.ledger = DeduplicatesAll(backend.ledger, layers, backend.clock, LocalBus())
+
+        async def epoch() -> str:
+            return ""
+
+        backend.ledger = DeduplicatesAll(backend.ledger, layers, backend.clock, LocalBus(), epoch=epoch)
         yield backend
         await backend.close()
+
+
+class TestMemoryUrlFilter(ExactUrlFilterContract):
+    @pytest.fixture
+    def make(self) -> Make[ExactUrlFilter]:
+        made: dict[int, ExactUrlFilter] = {}
+
+        async def make(max_bytes: int) -> ExactUrlFilter:
+            return made.setdefault(max_bytes, MemoryUrlFilter(max_bytes))
+
+        return make

@@ -15,17 +15,6 @@ def test_runs_are_apart_and_the_same_run_is_found_again() -> None:
     assert two not in local.for_run(1)
 
 
-def test_another_epoch_forgets_also_for_those_who_hold_it() -> None:
-    local = WorkerMemory()
-    known = local.for_run(1, "a")
-    known.update(fingerprints(0, 10))
-    local.for_run(1, "a")
-    assert len(known) == 10
-    local.for_run(2, "b")
-    assert len(known) == 0
-    assert local.for_run(1, "b") is known
-
-
 def test_all_runs_together_stay_within_the_bytes() -> None:
     budget = 2000 * FINGERPRINT_BYTES
     local = WorkerMemory(budget)

@@ -79,11 +79,11 @@ def test_lateness_fades_and_a_machine_that_slept_is_not_slow_for_long() -> None:
     assert found.lag_s == pytest.approx(0.3, abs=0.01)
 
 
-def watched(**more: Any) -> tuple[Peers, list[Event]]:
+def watched() -> tuple[Peers, list[Event]]:
     events: list[Event] = []
     bus = LocalBus()
     bus.subscribe(events.append)
-    return Peers(bus, **more), events
+    return Peers(bus), events
 
 
 def test_it_is_said_once_when_a_worker_asks_for_less_and_once_when_that_is_over() -> None:
@@ -115,12 +115,6 @@ def test_hosts_are_divided_by_who_is_there_and_how_they_do() -> None:
     assert int.from_bytes(one.own).bit_count() > int.from_bytes(before).bit_count()
     one.update(1, {1: WorkerHealth()})
     assert one.own == b""
-
-
-def test_without_placement_no_host_is_ones_own() -> None:
-    peers, _ = watched(is_placed=False)
-    peers.update(1, {1: BAD, 2: WorkerHealth()})
-    assert (peers.own, peers.share) == (b"", 0.25)
 
 
 QUICK = WorkerOptions(beat_s=0.01, refresh_s=0.01)

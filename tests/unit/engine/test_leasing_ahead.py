@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.unit.engine.dictionary_site import HOST, Lines, Site
 from tests.unit.engine.opener import JobOpener
 
@@ -33,7 +31,6 @@ from smartspider.engine.runtime import LocalBus
 from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.wiring.opening import open_folder
 from smartspider_testing.waiting import WAIT_S
 
 SLOTS = 4
@@ -128,12 +125,6 @@ class Bench:
                 if run.finished_at is not None:
                     return run
                 await asyncio.sleep(0.005)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as folder:
-        yield folder
 
 
 @asynccontextmanager

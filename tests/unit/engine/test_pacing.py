@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from tests.unit.engine.test_worker import Crew
@@ -19,16 +17,9 @@ from smartspider.core.runs.run import Run
 from smartspider.engine.context import WorkerOptions
 from smartspider.engine.pacing import AT_ONCE, MAX_HOSTS, HostOpenings
 from smartspider.installation.data_folder import DataFolder
-from smartspider.wiring.opening import open_folder
 
 DELAY_S = 0.03
 FREE = SendWindow(0.0, 0.0, 0.0)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as opened:
-        yield opened
 
 
 def settlement(verdict: Verdict, news: tuple[HostNews, ...] = (), host: str = "a.example") -> Settlement:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,6 @@ from smartspider.engine.worker import Worker
 from smartspider.installation.data_folder import DataFolder
 from smartspider.interfaces.fetcher import Exchange
 from smartspider.interfaces.ledger import SettleReport
-from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import KillableFrontier
 from smartspider_testing.waiting import WAIT_S
 
@@ -116,12 +114,6 @@ class Crew:
 
     async def items(self) -> int:
         return sum([len(batch) async for batch in self.folder.store.items(self.run.id)])
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as opened:
-        yield opened
 
 
 async def test_a_small_site_is_crawled_once_and_completely(folder: DataFolder) -> None:

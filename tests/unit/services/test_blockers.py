@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -20,7 +18,6 @@ from smartspider.services.readiness import Readiness
 from smartspider.services.runs.blockers import DISK_FULL, find_blockers, missing_leader
 from smartspider.services.runs.stall import RunSituation, find_causes
 from smartspider.store.diagnostics.progress import ProgressMark
-from smartspider.wiring.opening import open_folder
 
 
 class Leading:
@@ -57,12 +54,6 @@ class Shards:
 
     async def check(self, shard: int) -> None:
         raise NotArmed(f"shard {shard} waits for the keeper")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path) as folder:
-        yield folder
 
 
 def cluster(

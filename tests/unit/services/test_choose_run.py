@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import get_args
 
@@ -20,15 +19,7 @@ from smartspider.store.diagnostics.left_out import LeftOutReport
 from smartspider.views.left_out import CoverageGap, LostPage, UndecodablePages, UnmatchedPages
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import done, plan_of, settle, take
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    backend = SqliteBackend(tmp_path / "data", ManualClock())
-    yield backend
-    await backend.close()
 
 
 def edited(plan: Plan) -> Plan:

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
-
-import pytest
+from collections.abc import Sequence
 
 from smartspider.core.errors import StoreUnavailable
 from smartspider.dedup.url_filter import FilterKey, FilterSize, FilterStack
 from smartspider.services.dedup import DistinctUrls, check_filter_size, estimate_distinct, filter_sizes
 from smartspider_testing.backends.memory_url_filter import MemoryUrlFilter
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import begin
 from smartspider_testing.contracts.url_filter import fingerprints
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    backend = SqliteBackend(tmp_path / "data", ManualClock())
-    yield backend
-    await backend.close()
 
 
 class About:

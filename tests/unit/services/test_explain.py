@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -22,7 +20,6 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.services.explain import dropped_params, explain
 from smartspider.views.explain import DroppedParam, RobotsView, UsedProxyView
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 from smartspider_testing.contracts.actions import (
     HOST,
     closed,
@@ -34,14 +31,6 @@ from smartspider_testing.contracts.actions import (
     take,
     url,
 )
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    backend = SqliteBackend(tmp_path / "data", ManualClock())
-    yield backend
-    await backend.close()
-
 
 PATHS = ("done", "gone", "robots", "dead", "broken", "late", "moved", "away", "held", "fresh")
 PLAN: Plan = msgspec.structs.replace(

@@ -101,11 +101,6 @@ async def test_sets_of_other_epochs_and_runs_are_found(scene: Scene) -> None:
     assert await scene.seen.keys() == [scene.key, FilterKey("task", 5, scene.epoch)]
 
 
-async def test_a_look_at_some_entries_ends_early(on_sqlite: Scene) -> None:
-    found = await check_filter(on_sqlite.seen, on_sqlite.rows, on_sqlite.epoch, at_most=1)
-    assert found == []
-
-
 async def test_runs_that_are_over_free_their_memory(on_sqlite: Scene) -> None:
     scene = on_sqlite
     over, task = FilterKey("run", 99, scene.epoch), FilterKey("task", 5, scene.epoch)

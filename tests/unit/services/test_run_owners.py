@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -18,7 +17,6 @@ from smartspider.store.audit import AuditFilter
 from smartspider.taskfile.load import parse_task
 from smartspider.taskfile.model.task import task_spec
 from smartspider.wiring.deletion import delete_run
-from smartspider.wiring.opening import open_folder
 
 ANN, BOB = Principal("ann", "operator"), Principal("bob", "operator")
 ADMIN = Principal("root", "admin")
@@ -37,12 +35,6 @@ ACTS: dict[str, Act] = {
     "cancel": control.cancel,
     "delete": delete_run,
 }
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as folder:
-        yield folder
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,17 +19,9 @@ from smartspider.store.audit import AuditCheck
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider_testing.backends.sqlite import SqliteBackend
-from smartspider_testing.clock import ManualClock
 
 ANN = Principal("ann", "operator")
 TASK = {"name": "shop", "entry_urls": ["https://a.example/"]}
-
-
-@pytest.fixture
-async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
-    backend = SqliteBackend(tmp_path / "data", ManualClock())
-    yield backend
-    await backend.close()
 
 
 def spec_of(number: int) -> TaskSpec:

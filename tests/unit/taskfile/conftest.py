@@ -8,27 +8,6 @@ import pytest
 
 
 @pytest.fixture
-def seed() -> dict[str, Any]:
-    """The example of the public contract, as it stands there."""
-    return {
-        "name": "zhihu_comments",
-        "entry_urls": ["https://www.zhihu.com/question/12345"],
-        "pagination": {"type": "next_link", "selector": "a.next"},
-        "selectors": {
-            "items": {"type": "css", "expr": ".comment-item"},
-            "fields": {
-                "author": {"type": "css", "expr": ".author::text"},
-                "content": {"type": "css", "expr": ".content::text"},
-            },
-        },
-        "concurrency": 10,
-        "use_cookie": True,
-        "cookie_id": 3,
-        "schedule": None,
-    }
-
-
-@pytest.fixture
 def small() -> dict[str, Any]:
     """The least a task can be."""
     return {"name": "small", "entry_urls": ["https://example.com/"]}

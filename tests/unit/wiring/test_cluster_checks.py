@@ -113,7 +113,7 @@ async def test_a_cluster_that_is_away_is_waited_for_like_a_single_server(
         with pytest.raises(FrontierUnavailable, match="cannot be used"):
             await shards.call(3, "look")
     await shards.close()
-    async with open_filters(address, "exact") as layers:
+    async with open_filters(address) as layers:
         assert layers.exact is not None
         with pytest.raises(FrontierUnavailable):
             await layers.exact.size()

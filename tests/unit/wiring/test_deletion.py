@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from smartspider.core.errors import NotAllowed, NotFound
@@ -13,14 +10,7 @@ from smartspider.core.workers.worker import WorkerRegistration
 from smartspider.installation.data_folder import DataFolder, pending_output_marker, run_lock
 from smartspider.telemetry.log_files import FOLDER as LOGS
 from smartspider.wiring.deletion import delete_local_run
-from smartspider.wiring.opening import open_folder
 from smartspider_testing.contracts.actions import plan_of
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as folder:
-        yield folder
 
 
 def files_of(folder: DataFolder) -> set[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +19,6 @@ from smartspider.installation.settings import Settings
 from smartspider.services.plans import run_plan
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
-from smartspider.wiring.opening import open_folder
 from smartspider.wiring.preview.task_preview import preview_task
 from smartspider.wiring.processes.worker_process import fleet_command
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker
@@ -34,12 +32,6 @@ GRAPH: dict[str, Iterable[str]] = {"/": ["/a", "/b"], "/a": ["/c"], "/b": [], "/
 async def site() -> AsyncIterator[ScriptableSite]:
     async with ScriptableSite() as site:
         yield site.link(GRAPH)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path / "data") as folder:
-        yield folder
 
 
 def task_of(site: ScriptableSite, **more: Any) -> dict[str, Any]:

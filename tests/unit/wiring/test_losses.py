@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -25,12 +24,6 @@ from smartspider.wiring.processes.losses import Supervision, has_ending_run, rep
 from smartspider_testing.contracts.actions import plan_of
 
 REASON = "unreadable: took more than 20 s in parse"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[DataFolder]:
-    with open_folder(tmp_path) as folder:
-        yield folder
 
 
 async def leased(folder: DataFolder, *paths: str) -> tuple[Run, int, list[Lease]]:

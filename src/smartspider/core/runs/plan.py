@@ -138,7 +138,7 @@ class Plan(msgspec.Struct, frozen=True):
     items: ItemDedup = ItemDedup()
     recrawl: RecrawlPolicy = RecrawlPolicy()
     urls: Literal["exact", "bloom"] = "exact"
-    """`bloom`: a Bloom filter alone decides what is known; it may skip a new URL."""
+    """`bloom`: on a cluster a Bloom filter alone decides what is known; it may skip a new URL."""
     vault_cookies: str | None = None
     """Requests are sent with cookies of the vault: those with this id or name; empty: those for each host."""
     runs_functions: bool = False

@@ -117,11 +117,6 @@ class TextBudget:
         self._document = document
         self._left = max(4 * len(document.page.body), _MIN_BUDGET)
 
-    @property
-    def is_spent(self) -> bool:
-        """True if no further text is read."""
-        return self._left <= 0
-
     def read(self, node: LexborNode) -> str:
         """Return the collapsed text of an element; empty once the budget is spent."""
         if self._left <= 0:

@@ -89,7 +89,7 @@ async def rows_of(
 
 
 async def changed_rows(
-    store: RunStore, run: Run, earlier: Sequence[Run], plan: Plan, fields: Sequence[str] = ()
+    store: RunStore, run: Run, earlier: Sequence[Run], plan: Plan
 ) -> AsyncIterator[Sequence[StoredItem]]:
     """Yield the rows of a run that are new or changed since earlier runs, in batches and in order.
 
@@ -102,7 +102,7 @@ async def changed_rows(
         return
     async with BackgroundThread() as thread:
         with Matching() as matching:
-            await _load(thread, matching, store, (earlier, run), key_fields(plan, fields))
+            await _load(thread, matching, store, (earlier, run), key_fields(plan))
             async for batch in store.items(run.id):
                 arrived = await thread.run(matching.arrived_ids, batch[0].id, batch[-1].id)
                 if kept := [item for item in batch if item.id in arrived]:

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 
 from smartspider.core.tasks import SYSTEM
-from smartspider.dedup.url_filter import FilterStack
 from smartspider.engine.loop_tick import ticking
 from smartspider.installation.installation import Installation
 from smartspider.installation.settings import build_redactor, read_settings
@@ -26,7 +25,6 @@ from smartspider.keeper.duties import build_duties
 from smartspider.keeper.keeper import TERM_S, Keeper
 from smartspider.wiring import fault_injection
 from smartspider.wiring.cookie_check import check_set
-from smartspider.wiring.dedup import filter_location, open_filters
 from smartspider.wiring.deletion import remove_run
 from smartspider.wiring.opening import open_installation
 from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
@@ -37,16 +35,11 @@ def keeper_command(data: Path) -> list[str]:
     return [sys.executable, "-m", "smartspider.wiring.processes.keeper_process", str(data)]
 
 
-def build_keeper(
-    installation: Installation,
-    term_s: float | None = None,
-    filters: FilterStack = FilterStack(),
-) -> Keeper:
+def build_keeper(installation: Installation, term_s: float | None = None) -> Keeper:
     """Build a keeper with a unique name."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     delete_run = partial(remove_run, installation, actor=SYSTEM)
-    url_filters = [one for one in (filters.exact, filters.lossy) if one is not None]
-    duties = build_duties(installation, delete_run, partial(check_set, installation), url_filters)
+    duties = build_duties(installation, delete_run, partial(check_set, installation))
     default_s = SHORT_TERM_S if installation.is_cluster else TERM_S
     return Keeper(owner, installation.leadership, duties, installation.clock, term_s=term_s or default_s)
 
@@ -58,12 +51,8 @@ async def run_keeper(data: Path, *, with_parent: bool = True, term_s: float | No
     settings = read_settings()
     async with open_installation(data, settings, "keeper") as installation:
         destinations = ProcessLogDestinations(installation.path, installation.logs, settings.log_level)
-        async with (
-            process_log(destinations, "keeper", build_redactor(settings)),
-            # "exact" whatever the settings say: filters may exist from earlier settings.
-            open_filters(filter_location(installation, "exact")) as filters,
-        ):
-            task = asyncio.create_task(build_keeper(installation, term_s, filters).run())
+        async with process_log(destinations, "keeper", build_redactor(settings)):
+            task = asyncio.create_task(build_keeper(installation, term_s).run())
             stop_on_signals(task.cancel, with_parent=with_parent)
             with contextlib.suppress(asyncio.CancelledError), ticking():
                 await task

@@ -30,7 +30,7 @@ from smartspider.services.plans import run_plan
 from smartspider.telemetry.subscribers import LogDestinations, worker_subscribers
 from smartspider.wiring import fault_injection
 from smartspider.wiring.crawl_log import CrawlLog
-from smartspider.wiring.dedup import open_dedup, open_run_dedup
+from smartspider.wiring.dedup import process_dedup
 from smartspider.wiring.opening import open_folder, open_installation
 from smartspider.wiring.processes.lifecycle import become_child, run_process, stop_on_signals
 from smartspider.wiring.worker import JobFactory, build_bus, fleet_worker, run_worker
@@ -67,11 +67,10 @@ async def run_single_run_worker(data: Path, run_id: int, number: int, shown_leve
         plan = run_plan(run)
         async with log.open(f"worker-{number}", redactor) as subscribers:
             bus = build_bus(*subscribers)
-            async with open_run_dedup(plan, folder, bus) as dedup:
-                factory = JobFactory(folder, bus, redactor=redactor, dedup=dedup, is_local=True)
-                worker = run_worker(factory, run, plan, folder.policy_for(plan), number=number)
-                stop_on_signals(worker.stop, with_parent=True)
-                await worker.run()
+            factory = JobFactory(folder, bus, redactor=redactor, is_local=True)
+            worker = run_worker(factory, run, plan, folder.policy_for(plan), number=number)
+            stop_on_signals(worker.stop, with_parent=True)
+            await worker.run()
 
 
 class FleetWorkerOptions(msgspec.Struct, frozen=True):
@@ -105,19 +104,14 @@ async def run_fleet_worker(process: FleetWorkerOptions) -> None:
                 drain_s=DRAIN_S if process.drain_s is None else process.drain_s,
                 renew_s=fault_injection.renew_s() or RENEW_S,
                 reclaims=not installation.is_cluster,
-                is_placed=fault_injection.is_placed(),
                 leases_ahead=installation.is_cluster,
             )
-            async with open_dedup(installation, bus) as dedup:
-                factory = JobFactory(installation, bus, redactor=redactor, outage=outage, dedup=dedup)
-                worker = fleet_worker(
-                    factory,
-                    number=process.number,
-                    slots=process.slots,
-                    options=options,
-                    driver=process.driver,
-                )
-                await _run_until_stopped(worker, with_parent=process.with_parent)
+            dedup = process_dedup(installation, bus)
+            factory = JobFactory(installation, bus, redactor=redactor, outage=outage, dedup=dedup)
+            worker = fleet_worker(
+                factory, number=process.number, slots=process.slots, options=options, driver=process.driver
+            )
+            await _run_until_stopped(worker, with_parent=process.with_parent)
 
 
 def _name(process: FleetWorkerOptions, installation: Installation) -> str:

@@ -8,6 +8,7 @@ from importlib import resources
 
 import psycopg
 import pytest
+from tests.unit.backends.postgres.plans import plan
 
 from smartspider.backends.postgres import connection as own
 from smartspider.backends.postgres import dialect
@@ -57,19 +58,6 @@ def connection(store_database: PristineDatabase) -> Iterator[psycopg.Connection[
         connection.execute("ANALYZE")
         yield connection
     store_database.reset()
-
-
-def plan(connection: psycopg.Connection[Row], text: str) -> str:
-    """How a statement is carried out, whatever its values are."""
-    places = iter(range(1, 99))
-    marked = re.sub(r"%\(p(\d+)\)[sb]", r"$\1", text)
-    marked = re.sub(r"%[sb]", lambda _: f"${next(places)}", marked).replace("%%", "%")
-    count = max([0, *(int(number) for number in re.findall(r"\$(\d+)", marked))])
-    values = f"({', '.join(['NULL'] * count)})" if count else ""
-    connection.execute(f"PREPARE asked AS {marked}".encode())
-    found = connection.execute(f"EXPLAIN EXECUTE asked{values}".encode()).fetchall()
-    connection.execute("DEALLOCATE asked")
-    return "\n".join(line for (line,) in found)
 
 
 def texts() -> dict[str, str]:

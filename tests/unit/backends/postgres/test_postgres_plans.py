@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from tests.unit.backends.postgres.plans import plan
 
 from smartspider.backends.postgres import dialect
 from smartspider.store import audit, statements
@@ -46,19 +47,6 @@ def connection(store_database: PristineDatabase) -> Iterator[psycopg.Connection[
     url = store_database.reset()
     with psycopg.connect(url, options=options, autocommit=True) as connection:
         yield connection
-
-
-def plan(connection: psycopg.Connection[Row], text: str) -> str:
-    """How a statement is carried out; `text` is as the driver gets it."""
-    places = iter(range(1, 99))
-    marked = re.sub(r"%\(p(\d+)\)[sb]", r"$\1", text)
-    marked = re.sub(r"%[sb]", lambda _: f"${next(places)}", marked).replace("%%", "%")
-    count = max([0, *(int(number) for number in re.findall(r"\$(\d+)", marked))])
-    values = f"({', '.join(['NULL'] * count)})" if count else ""
-    connection.execute(f"PREPARE asked AS {marked}".encode())
-    found = connection.execute(f"EXPLAIN EXECUTE asked{values}".encode()).fetchall()
-    connection.execute("DEALLOCATE asked")
-    return "\n".join(line for (line,) in found)
 
 
 def texts(file: str) -> dict[str, str]:

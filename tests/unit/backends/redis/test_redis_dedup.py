@@ -8,15 +8,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from smartspider.backends.redis.address import read_url
-from smartspider.backends.redis.dedup.bloom import RedisBloomFilter, RedisLocalFront
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import RedisUrlFilter
-from smartspider.backends.redis.dedup.functions import FilterFunctions
-from smartspider.backends.redis.dedup.opening import open_filters
+from smartspider.backends.redis.dedup.functions import VERSION, FilterFunctions
 from smartspider.backends.redis.servers import RedisServers, open_servers
 from smartspider.core.errors import FrontierUnavailable
-from smartspider.dedup.bloom import ScalableBloomFilter
-from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, FilterMode, UrlFilter
+from smartspider.dedup.url_filter import ExactUrlFilter, FilterKey, UrlFilter
 from smartspider_testing.contracts import ExactUrlFilterContract, UrlFilterContract
 from smartspider_testing.contracts.url_filter import RUN, TASK, Make, fingerprints
 from smartspider_testing.servers import RedisServer
@@ -199,69 +197,10 @@ async def test_namespaces_are_apart(servers: RedisServers) -> None:
     assert await other.keys() == []
 
 
-async def test_filters_have_the_same_bits_here_and_there(
-    functions: FilterFunctions, empty_redis: RedisServer
-) -> None:
-    """So that a copy of those in Redis can be asked without asking Redis."""
-    made = dict[int, bytearray]()
-
-    def allocate(number: int, size: int) -> bytearray:
-        return made.setdefault(number, bytearray(size))
-
-    here = ScalableBloomFilter(1000, allocate)
-    here.add(fingerprints(0, 6000))
-    await RedisBloomFilter(functions, capacity=1000).add(RUN, fingerprints(0, 6000))
-    assert len(made) == 3
-    for number, bits in made.items():
-        (name,) = _keys(empty_redis, f"{functions.tag(0)}:*:f{number}")
-        stored = empty_redis.command("GET", name)
-        assert isinstance(stored, bytes)
-        assert stored == bytes(bits)
-        assert int(str(empty_redis.command("MEMORY", "USAGE", name))) < 1.3 * len(bits)
-
-
 def _keys(server: RedisServer, pattern: str) -> list[bytes]:
     found = server.command("KEYS", pattern)
     assert isinstance(found, list)
     return found
-
-
-class TestFront:
-    """A copy of the filters may only say "certainly new"."""
-
-    @pytest.fixture
-    def filters(self, functions: FilterFunctions) -> RedisBloomFilter:
-        return RedisBloomFilter(functions)
-
-    async def test_it_says_nothing_before_it_knows(
-        self, functions: FilterFunctions, filters: RedisBloomFilter
-    ) -> None:
-        front = RedisLocalFront(functions, filters)
-        assert front.find_possibly_known(RUN, fingerprints(0, 3)) == set(fingerprints(0, 3))
-
-    async def test_what_others_noted_is_maybe_known_once_refreshed(
-        self, functions: FilterFunctions, filters: RedisBloomFilter
-    ) -> None:
-        one, other = RedisLocalFront(functions, filters), RedisLocalFront(functions, filters)
-        await one.add(RUN, fingerprints(0, 30_000))  # two filters, one piece each
-        for _ in range(2):
-            await other.refresh(RUN)
-        assert other.find_possibly_known(RUN, fingerprints(0, 60_000)) == set(fingerprints(0, 30_000))
-
-    async def test_after_a_wipe_it_begins_anew(
-        self, functions: FilterFunctions, filters: RedisBloomFilter, empty_redis: RedisServer
-    ) -> None:
-        front = RedisLocalFront(functions, filters)
-        await front.add(RUN, fingerprints(0, 100))
-        await front.refresh(RUN)
-        empty_redis.empty()
-        await front.refresh(RUN)
-        assert front.find_possibly_known(RUN, fingerprints(0, 100)) == set()
-        await front.add(RUN, fingerprints(100, 200))
-        await front.refresh(RUN)
-        assert front.find_possibly_known(RUN, fingerprints(0, 200)) == set(fingerprints(100, 200))
-        front.forget(RUN)
-        assert front.find_possibly_known(RUN, fingerprints(0, 1)) == set(fingerprints(0, 1))
 
 
 async def test_filters_take_no_more_than_they_count(
@@ -272,6 +211,16 @@ async def test_filters_take_no_more_than_they_count(
     names = _keys(empty_redis, f"{functions.tag(0)}:*:f?")
     assert len(names) == 2
     assert sum(int(str(empty_redis.command("MEMORY", "USAGE", name))) for name in names) < 1.01 * counted
+
+
+async def test_a_full_filter_errs_less_than_it_promises_and_grows_fourfold(
+    functions: FilterFunctions, empty_redis: RedisServer
+) -> None:
+    bloom, full = RedisBloomFilter(functions, capacity=1024), 1024 + 4096 + 16_384
+    assert (await bloom.add(RUN, fingerprints(0, full))).refused == 0
+    assert len(await bloom.find_known(RUN, fingerprints(full, full + 100_000))) < 10
+    sizes = [int(str(empty_redis.command("STRLEN", name))) for name in _keys(empty_redis, "*:f?")]
+    assert sorted(sizes) == [4096, 16_384, 65_536]
 
 
 async def test_estimates_are_near_and_small(functions: FilterFunctions, empty_redis: RedisServer) -> None:
@@ -301,15 +250,4 @@ async def test_an_older_library_is_replaced_and_a_newer_one_is_kept(
         fresh = FilterFunctions(servers)
         await fresh.prepare()
         there = empty_redis.command("FCALL_RO", "smartspider_dedup_version", "0")
-        assert there == (version if is_kept else 1)
-
-
-@pytest.mark.parametrize("mode", ["off", "exact", "exact+bloom"])
-async def test_filters_are_opened_as_the_installation_wants(
-    empty_redis: RedisServer, mode: FilterMode
-) -> None:
-    async with open_filters(read_url(empty_redis.url), mode) as layers:
-        assert (layers.exact is not None, layers.front is not None) == (mode != "off", mode == "exact+bloom")
-        assert layers.lossy is not None
-        await layers.lossy.add(RUN, fingerprints(0, 1))
-        assert await layers.lossy.find_known(RUN, fingerprints(0, 2)) == set(fingerprints(0, 1))
+        assert there == (version if is_kept else VERSION)

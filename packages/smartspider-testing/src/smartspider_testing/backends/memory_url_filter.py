@@ -14,43 +14,39 @@ class MemoryUrlFilter:
 
     def __init__(self, max_bytes: int = 1_000_000) -> None:
         self._max_bytes = max_bytes
-        self._days: dict[FilterKey, dict[bytes, int]] = {}
+        self._known: dict[FilterKey, set[bytes]] = {}
 
-    async def find_known(
-        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
-    ) -> set[bytes]:
+    async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Return the known ones of `fingerprints`."""
-        days = self._days.get(key, {})
-        return {one for one in fingerprints if one in days and days[one] >= since_day}
+        return self._known.get(key, set()).intersection(fingerprints)
 
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add the fingerprints of committed rows."""
         new = refused = 0
         for one in fingerprints:
-            days = self._days.get(key, {})
-            if one in days:
-                days[one] = max(days[one], day)
-            elif (await self.size()).bytes_used + ENTRY_BYTES > self._max_bytes:
+            if one in self._known.get(key, ()):
+                continue
+            if (await self.size()).bytes_used + ENTRY_BYTES > self._max_bytes:
                 refused += 1
             else:
-                self._days.setdefault(key, {})[one] = day
+                self._known.setdefault(key, set()).add(one)
                 new += 1
         return FilterAddition(new, refused, await self.size())
 
     async def drop(self, key: FilterKey) -> None:
         """Delete a key."""
-        self._days.pop(key, None)
+        self._known.pop(key, None)
 
     async def keys(self) -> list[FilterKey]:
         """Return all keys."""
-        return sorted(self._days)
+        return sorted(self._known)
 
     async def size(self) -> FilterSize:
         """Return the size of the filter."""
-        entries = sum(len(days) for days in self._days.values())
+        entries = sum(map(len, self._known.values()))
         return FilterSize(entries, entries * ENTRY_BYTES, self._max_bytes)
 
     async def entries(self, key: FilterKey) -> AsyncIterator[list[bytes]]:
         """Yield all fingerprints of a key."""
-        if days := self._days.get(key):
-            yield list(days)
+        if known := self._known.get(key):
+            yield list(known)

@@ -85,10 +85,6 @@ class SiteVisit(msgspec.Struct, frozen=True, array_like=True):
     """Empty for a redirect or an answer without a page."""
     fetch: int
     status: int
-    peer: str = ""
-    """The client's address."""
-    agent: str = ""
-    """Its User-Agent."""
 
 
 class ChaosSite:
@@ -135,9 +131,8 @@ class ChaosSite:
             self._fetches[page] += 1
             fetch = self._fetches[page]
             body = self._html(page, fetch)
-        by = (arrival.peer, arrival.headers.get("user-agent", ""))
         seen = page if status == 200 else ""
-        self.visits.append(SiteVisit(arrival.arrived_at, host, path, seen, fetch, status, *by))
+        self.visits.append(SiteVisit(arrival.arrived_at, host, path, seen, fetch, status))
         return status, headers, body
 
     def _html(self, page: str, fetch: int) -> bytes:

@@ -5,15 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Sequence
 
-from smartspider.backends.redis.dedup.functions import (
-    SIZE,
-    FilterCall,
-    FilterFunctions,
-    chosen,
-    packed,
-    totals,
-)
-from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize, parse_filter_key
+from smartspider.backends.redis.dedup.functions import SIZE, FilterCall, FilterFunctions, packed, totals
+from smartspider.dedup.url_filter import FilterAddition, FilterKey, FilterSize
 
 ENTRY_BYTES = 25
 """Bytes an entry counts as; measured are 21 to 24 from a thousand entries on."""
@@ -32,29 +25,17 @@ class RedisUrlFilter:
         self._max_bytes = max_bytes
         self._most = max_bytes // ENTRY_BYTES // functions.parts
 
-    async def find_known(
-        self, key: FilterKey, fingerprints: Sequence[bytes], *, since_day: int = 0
-    ) -> set[bytes]:
+    async def find_known(self, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Return the known ones among the fingerprints."""
-        functions = self._functions
-        groups = functions.split(fingerprints)
-        return chosen(
-            groups,
-            await functions.round(
-                [
-                    functions.function(part, "known", str(key), since_day, packed(group))
-                    for part, group in groups
-                ]
-            ),
-        )
+        return await self._functions.find_known("known", key, fingerprints)
 
-    async def add(self, key: FilterKey, fingerprints: Sequence[bytes], *, day: int = 0) -> FilterAddition:
+    async def add(self, key: FilterKey, fingerprints: Sequence[bytes]) -> FilterAddition:
         """Add fingerprints whose rows are committed."""
         functions = self._functions
         await functions.prepare()
         fresh = secrets.token_hex(6)
         adding = [
-            functions.function(part, "add", str(key), fresh, day, functions.fill, self._most, packed(group))
+            functions.function(part, "add", str(key), fresh, functions.fill, self._most, packed(group))
             for part, group in functions.split(fingerprints)
         ]
         answers = await functions.round([*adding, *self._sizes()])
@@ -70,9 +51,7 @@ class RedisUrlFilter:
 
     async def keys(self) -> list[FilterKey]:
         """Return all keys."""
-        calls = [self._functions.command(part, "SMEMBERS", "sets") for part in range(self._functions.parts)]
-        names = {name.decode() for answer in await self._functions.round(calls) for name in answer}
-        return sorted(key for key in map(parse_filter_key, names) if key is not None)
+        return await self._functions.keys("sets")
 
     async def size(self) -> FilterSize:
         """Return the size: entries are counted, bytes are derived from them."""

@@ -13,9 +13,10 @@ from smartspider.backends.redis.errors import translate_error
 from smartspider.backends.redis.functions import LoadedLibrary, build_library, is_missing, load
 from smartspider.backends.redis.servers import LOST, RedisNode, RedisServers
 from smartspider.core.errors import FrontierUnavailable
+from smartspider.dedup.url_filter import FilterKey, parse_filter_key
 
 NAME = "smartspider_dedup"
-VERSION = 1
+VERSION = 3
 """Increase with every change of the library."""
 PARTS = ("exact", "bloom", "register")
 BATCH = 500
@@ -73,6 +74,18 @@ class FilterFunctions:
             for start in range(0, len(group), BATCH)
         ]
 
+    async def find_known(self, name: str, key: FilterKey, fingerprints: Sequence[bytes]) -> set[bytes]:
+        """Return the fingerprints that a function knows, which answers with a flag for each."""
+        groups = self.split(fingerprints)
+        calls = [self.function(part, name, str(key), packed(group)) for part, group in groups]
+        return _flagged(groups, await self.round(calls))
+
+    async def keys(self, name: str) -> list[FilterKey]:
+        """Return the filter keys in a set of their names."""
+        answers = await self.round([self.command(part, "SMEMBERS", name) for part in range(self.parts)])
+        names = {one.decode() for answer in answers for one in answer}
+        return sorted(key for key in map(parse_filter_key, names) if key is not None)
+
     async def round(self, calls: Sequence[FilterCall]) -> list[Any]:
         """Return the answers in order; raise `FrontierUnavailable` if one is missing."""
         if not calls:
@@ -122,7 +135,7 @@ def packed(fingerprints: Sequence[bytes]) -> bytes:
     return joined
 
 
-def chosen(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]) -> set[bytes]:
+def _flagged(groups: Sequence[tuple[int, Sequence[bytes]]], answers: Sequence[Any]) -> set[bytes]:
     """Return the fingerprints whose flag in the answers is set."""
     known: set[bytes] = set()
     for (_, group), answer in zip(groups, answers, strict=True):

@@ -6,32 +6,28 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from smartspider.backends.redis.address import RedisAddress
-from smartspider.backends.redis.dedup.bloom import RedisBloomFilter, RedisLocalFront
+from smartspider.backends.redis.dedup.bloom import RedisBloomFilter
 from smartspider.backends.redis.dedup.estimates import RedisDistinctEstimates
 from smartspider.backends.redis.dedup.exact import BUDGET, RedisUrlFilter
 from smartspider.backends.redis.dedup.functions import FilterFunctions
 from smartspider.backends.redis.servers import open_servers
-from smartspider.dedup.url_filter import FilterMode, FilterStack
+from smartspider.dedup.url_filter import FilterStack
 
 PARTS_ON_CLUSTER = 16
 
 
 @asynccontextmanager
-async def open_filters(
-    address: RedisAddress, mode: FilterMode = "off", *, max_bytes: int = BUDGET
-) -> AsyncIterator[FilterStack]:
+async def open_filters(address: RedisAddress, *, max_bytes: int = BUDGET) -> AsyncIterator[FilterStack]:
     """Open the filters at an address; connections are opened on first use. Each kind has a budget of
-    `max_bytes`. The lossy filter always exists, for tasks that name it.
+    `max_bytes`.
     """
     servers = open_servers(address)
     parts = PARTS_ON_CLUSTER if address.kind == "cluster" else 1
     functions = FilterFunctions(servers, namespace=address.namespace, parts=parts)
-    bloom = RedisBloomFilter(functions, max_bytes=max_bytes)
     try:
         yield FilterStack(
-            exact=None if mode == "off" else RedisUrlFilter(functions, max_bytes=max_bytes),
-            front=RedisLocalFront(functions, bloom) if mode == "exact+bloom" else None,
-            lossy=bloom,
+            exact=RedisUrlFilter(functions, max_bytes=max_bytes),
+            lossy=RedisBloomFilter(functions, max_bytes=max_bytes),
             estimates=RedisDistinctEstimates(functions),
         )
     finally:

@@ -15,7 +15,6 @@ from smartspider.core.requests.politeness import (
     CIRCUIT_MAX_S,
     MAX_HOLD_S,
 )
-from smartspider.core.runs.run import Run
 from smartspider.core.workers.worker import WorkerRegistration
 from smartspider_testing.contracts.actions import (
     HOST,
@@ -32,13 +31,6 @@ from smartspider_testing.contracts.actions import (
     urls,
 )
 from smartspider_testing.contracts.backend import Backend, BackendContract
-
-
-async def open_circuit(backend: Backend, run: Run, worker: int) -> None:
-    """Let a host fail until its circuit opens."""
-    leases = await take(backend, worker, run, want=CIRCUIT_FAILURES)
-    await settle(backend, *(down(lease) for lease in leases))
-    assert await take(backend, worker, run) == []
 
 
 class HostHealthContract(BackendContract):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -16,14 +15,7 @@ from smartspider_testing.contracts.backend import Backend, BackendContract
 TICK_S = 0.05
 
 
-async def share(
-    backend: Backend,
-    runs: list[Run],
-    *,
-    slots: int,
-    want: int = 1,
-    each_time: Callable[[int], Awaitable[None]] | None = None,
-) -> Counter[int]:
+async def share(backend: Backend, runs: list[Run], *, slots: int, want: int = 1) -> Counter[int]:
     """Let a worker per run lease in random order until `slots` are used. Return the number by run."""
     draw = random.Random(3)  # noqa: S311 - repeatable, no secret
     workers = {run.id: await backend.frontier.join(WorkerRegistration(run.task_name)) for run in runs}
@@ -34,8 +26,6 @@ async def share(
             got[run.id] += len(leases)
             await settle(backend, *(done(lease) for lease in leases))
         await backend.clock.advance(TICK_S)
-        if each_time is not None:
-            await each_time(got.total())
     return got
 
 

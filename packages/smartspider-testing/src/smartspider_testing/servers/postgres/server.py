@@ -100,11 +100,6 @@ class PostgresServer:
         """The process id of the postmaster; raise if it is not running."""
         return self._process.pid
 
-    @property
-    def is_running(self) -> bool:
-        """True while the postmaster is alive."""
-        return self._process.is_running
-
     def url(self, database: str) -> str:
         """Return the URL of a database for an ordinary user who may create databases."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{quote(database, safe='')}"

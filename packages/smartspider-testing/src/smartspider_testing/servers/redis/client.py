@@ -78,10 +78,3 @@ def sections(text: object) -> dict[str, str]:
     assert isinstance(text, bytes)
     pairs = (line.partition(":") for line in text.decode().splitlines() if ":" in line)
     return {name: value for name, _, value in pairs}
-
-
-def pairs(flat: object) -> dict[str, str]:
-    """Return an answer of alternating names and values as a dictionary."""
-    assert isinstance(flat, list)
-    words = [word.decode() if isinstance(word, bytes) else str(word) for word in flat]
-    return dict(zip(words[::2], words[1::2], strict=True))

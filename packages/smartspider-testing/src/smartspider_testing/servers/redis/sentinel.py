@@ -50,8 +50,6 @@ class SentinelGroup:
         *,
         replicas: int = 1,
         sentinels: int = 3,
-        down_after_s: float = 1.0,
-        failover_timeout_s: float = 3.0,
         guards: tuple[RedisSecurity, RedisSecurity] = (OPEN, OPEN),
     ) -> None:
         of_servers, of_sentinels = guards
@@ -63,8 +61,6 @@ class SentinelGroup:
         self.sentinels = [
             SentinelServer(folder / f"sentinel-{number}", of_sentinels) for number in range(sentinels)
         ]
-        self._down_after_s = down_after_s
-        self._failover_timeout_s = failover_timeout_s
         self._open = ExitStack()
 
     @property
@@ -106,8 +102,8 @@ class SentinelGroup:
             f"dir {sentinel.configuration.parent}",
             f"sentinel myid {sentinel.id}",
             f"sentinel monitor {NAME} 127.0.0.1 {self.servers[0].port} {len(self.sentinels) // 2 + 1}",
-            f"sentinel down-after-milliseconds {NAME} {self._down_after_s * 1000:.0f}",
-            f"sentinel failover-timeout {NAME} {self._failover_timeout_s * 1000:.0f}",
+            f"sentinel down-after-milliseconds {NAME} 1000",
+            f"sentinel failover-timeout {NAME} 3000",
             *(f"sentinel known-replica {NAME} 127.0.0.1 {one.port}" for one in self.servers[1:]),
             *(f"sentinel known-sentinel {NAME} 127.0.0.1 {one.port} {one.id}" for one in others),
             *(f"{name} {value}" for name, value in settings.items()),

@@ -1,15 +1,15 @@
 -- The exact set: hashes of some 200 fingerprints each, small enough to stay listpacks. Their number grows by
 -- one whenever the average is too large (linear hashing), so the work is spread evenly over the calls.
 --
--- <tag>:set:<name>  hash of a set: gen, level, split, count, day0
+-- <tag>:set:<name>  hash of a set: gen, level, split, count
 -- <tag>:sets        set of all names
 -- <tag>:entries     total entries
--- <tag>:<gen>:<n>   a bucket: fingerprint -> days after day0
+-- <tag>:<gen>:<n>   a bucket: a hash whose fields are fingerprints; a set would be a listpack from Redis 7.2 on only
 -- <tag>:trash       gen -> buckets of dropped sets not freed yet
 
 local Exact = {}
 
-local FIELDS = {'gen', 'level', 'split', 'count', 'day0'}
+local FIELDS = {'gen', 'level', 'split', 'count'}
 
 local function head(tag, name)
   local found = redis.call('HMGET', tag .. ':set:' .. name, unpack(FIELDS))
@@ -19,7 +19,6 @@ local function head(tag, name)
     level = tonumber(found[2]),
     split = tonumber(found[3]),
     count = tonumber(found[4]),
-    day0 = tonumber(found[5]),
   }
 end
 
@@ -42,10 +41,10 @@ end
 
 function Exact.known(tag, argv)
   local set = head(tag, argv[1])
-  local since, packed, answer = tonumber(argv[2]), argv[3], {}
+  local packed, answer = argv[2], {}
   for at = 1, #packed, 16 do
-    local day = set and redis.call('HGET', key_of(tag, set, place(set, hash(packed, at))), string.sub(packed, at, at + 15))
-    answer[#answer + 1] = (day and set.day0 + tonumber(day) >= since) and '1' or '0'
+    local bucket = set and key_of(tag, set, place(set, hash(packed, at)))
+    answer[#answer + 1] = bucket and redis.call('HEXISTS', bucket, string.sub(packed, at, at + 15)) or 0
   end
   return table.concat(answer)
 end
@@ -54,12 +53,12 @@ end
 local function split(tag, set)
   local size = 2 ^ set.level
   local old, new = key_of(tag, set, set.split), key_of(tag, set, set.split + size)
-  local all, gone, kept = redis.call('HGETALL', old), {}, {}
-  for at = 1, #all, 2 do
-    if hash(all[at], 1) % (2 * size) ~= set.split then
-      gone[#gone + 1] = all[at]
-      kept[#kept + 1] = all[at]
-      kept[#kept + 1] = all[at + 1]
+  local gone, kept = {}, {}
+  for _, entry in ipairs(redis.call('HKEYS', old)) do
+    if hash(entry, 1) % (2 * size) ~= set.split then
+      gone[#gone + 1] = entry
+      kept[#kept + 1] = entry
+      kept[#kept + 1] = 0
     end
   end
   for at = 1, #gone, 1000 do
@@ -70,28 +69,27 @@ local function split(tag, set)
   if set.split == size then set.level, set.split = set.level + 1, 0 end
 end
 
--- Arguments: name, new gen, day, entries per bucket, maximum total entries, fingerprints.
+-- Arguments: name, new gen, entries per bucket, maximum total entries, fingerprints.
 function Exact.add(tag, argv)
-  local name, gen, today, fill, most, packed = argv[1], argv[2], tonumber(argv[3]), tonumber(argv[4]), tonumber(argv[5]), argv[6]
-  local set = head(tag, name) or {gen = gen, level = 0, split = 0, count = 0, day0 = today}
+  local name, gen, fill, most, packed = argv[1], argv[2], tonumber(argv[3]), tonumber(argv[4]), argv[5]
+  local set = head(tag, name) or {gen = gen, level = 0, split = 0, count = 0}
   local entries = tonumber(redis.call('GET', tag .. ':entries') or 0)
-  local day, new, refused = math.max(today - set.day0, 0), 0, 0
+  local new, refused = 0, 0
   for at = 1, #packed, 16 do
     local bucket, entry = key_of(tag, set, place(set, hash(packed, at))), string.sub(packed, at, at + 15)
-    local before = redis.call('HGET', bucket, entry)
-    if before then
-      if tonumber(before) < day then redis.call('HSET', bucket, entry, day) end
-    elseif entries + new >= most then
-      refused = refused + 1
-    else
-      redis.call('HSET', bucket, entry, day)
-      new, set.count = new + 1, set.count + 1
-      if set.count > fill * (2 ^ set.level + set.split) then split(tag, set) end
+    if redis.call('HEXISTS', bucket, entry) == 0 then
+      if entries + new >= most then
+        refused = refused + 1
+      else
+        redis.call('HSET', bucket, entry, 0)
+        new, set.count = new + 1, set.count + 1
+        if set.count > fill * (2 ^ set.level + set.split) then split(tag, set) end
+      end
     end
   end
   if new > 0 then
     redis.call('HSET', tag .. ':set:' .. name, 'gen', set.gen, 'level', set.level, 'split', set.split,
-      'count', set.count, 'day0', set.day0)
+      'count', set.count)
     redis.call('SADD', tag .. ':sets', name)
     redis.call('INCRBY', tag .. ':entries', new)
   end

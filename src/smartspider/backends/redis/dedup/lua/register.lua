@@ -17,6 +17,5 @@ named('drop', {'allow-oom'}, Exact.drop)
 named('sweep', {'allow-oom'}, Exact.sweep)
 
 named('bloom_known', {'no-writes'}, Bloom.known)
-named('bloom_piece', {'no-writes'}, Bloom.piece)
 named('bloom_add', {}, Bloom.add)
 named('bloom_drop', {'allow-oom'}, Bloom.drop)

@@ -1,6 +1,6 @@
 """Cost of redaction: adding a secret, and a log line, with 50,000 known secrets and with none.
 
-.venv/bin/python -m benchmarks.secrets
+.venv/bin/python -m benchmarks.redaction
 """
 
 from __future__ import annotations
