@@ -4,6 +4,7 @@ import { defineComponent, h } from "vue";
 import { Problem, errorAt } from "@/api/problem";
 import { createMessages } from "@/app/i18n";
 import { commandOf, pageOf, queryOf } from "@/features/audit/entries";
+import { commandsToCheck as commandsToCheckCookies, commandsToUpload, limitOf, statusesOf, withoutPages } from "@/features/cookies/commands";
 import { useKindName } from "@/features/notifications/kinds";
 import { commandsToAdd, commandsToCheck, isPool, linesOf, weightOf } from "@/features/proxies/commands";
 import { commandsOf, isName, referenceTo } from "@/features/secrets/names";
@@ -117,6 +118,46 @@ describe("proxies", () => {
       curl: `curl -s -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" 'http://a/api/proxies/3/check' --data '{"url":"http://b/?q=it'\\''s \\"$(x)\\""}'`,
       python: `await client.check_proxy("3", url="http://b/?q=it's \\"$(x)\\"")`,
     });
+  });
+});
+
+describe("cookies", () => {
+  it("have a limit, and statuses of pages without a login", () => {
+    expect(["1", " 100 ", "0", "101", "1.5", "-1", "", "a"].map(limitOf)).toEqual([1, 100, null, null, null, null, null, null]);
+    expect(["403, 451", "403 451", "", "200", "40", "a", "403;451"].map(statusesOf)).toEqual([[403, 451], [403, 451], [], null, null, null, null]);
+  });
+
+  it("leave the pages of a HAR file behind", () => {
+    const entry = (path: string, cookie: string) => ({
+      request: { url: `https://ann:pass@a.example${path}`, headers: [{ name: "Cookie", value: cookie }, { name: "Accept", value: "x" }], postData: { text: "password" } },
+      response: { headers: [{ name: "set-cookie", value: "b=2" }], content: { text: "page" } },
+    });
+    const plain = { request: { url: "https://a.example/logo" }, response: {} };
+    const kept = (cookie: string) => ({ request: { url: "https://a.example", headers: [{ name: "Cookie", value: cookie }] }, response: { headers: [{ name: "set-cookie", value: "b=2" }] } });
+    const har = { log: { version: "1.2", entries: [entry("/1", "a=1"), plain, entry("/2", "a=2"), entry("/3", "a=1"), null] } };
+    expect(JSON.parse(withoutPages(JSON.stringify(har)))).toEqual({ log: { entries: [kept("a=2"), kept("a=1")] } });
+    for (const text of ["a=1; b=2", '{"a": "1"}', "{a", '[{"name": "a"}]', '{"log": 1}', '{"log": {"entries": 1}}']) expect(withoutPages(text)).toBe(text);
+  });
+
+  it("are uploaded by commands that read a file and say what was written", () => {
+    expect(commandsToUpload("a.example", "", {}, "http://a")).toEqual({
+      cli: "smartspider cookie upload FILE --domain a.example --server http://a",
+      curl: `jq -Rs --argjson set '{"domain":"a.example"}' '$set + {cookies: .}' FILE | curl -s -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" 'http://a/api/cookies/upload' --data-binary @-`,
+      python: 'await client.upload_cookies(cookies=pathlib.Path("FILE").read_text(), domain="a.example")',
+    });
+    const options = { shared: false, limit: 2, check_url: "http://a.example/?a=1&b", signed_out: { status: [403, 451], json: "error == 'login'" } };
+    const { cli, python } = commandsToUpload("a.example", "it's", options, "http://a");
+    expect(cli).toContain(`--name 'it'\\''s' --private --limit 2 --check-url 'http://a.example/?a=1&b' --signed-out 'status=403' --signed-out 'status=451' --signed-out 'json=error == '\\''login'\\'''`);
+    expect(python).toContain(`name="it's", shared=False, limit=2, check_url="http://a.example/?a=1&b", signed_out={"status":[403,451],"json":"error == 'login'"})`);
+  });
+
+  it("are checked by commands, with a page or without one", () => {
+    expect(commandsToCheckCookies("3", "", "http://a")).toEqual({
+      cli: "smartspider cookie check 3 --server http://a",
+      curl: `curl -s -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" 'http://a/api/cookies/3/check' --data '{}'`,
+      python: 'await client.check_cookies("3")',
+    });
+    expect(commandsToCheckCookies("3", "http://b/?q=$(x)", "http://a").cli).toBe("smartspider cookie check 3 --url 'http://b/?q=$(x)' --server http://a");
   });
 });
 

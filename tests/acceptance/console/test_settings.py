@@ -1,8 +1,12 @@
-"""Users, tokens, secrets, proxies, notifications, the audit and the checks in the console."""
+"""Users, tokens, secrets, proxies, cookies, notifications, the audit and the checks in the console."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from http.cookiejar import CookieJar
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import apsw
 import pytest
@@ -11,6 +15,9 @@ from tests.acceptance.console.conftest import Visit
 from tests.acceptance.console.visitor import Visitor, grave_findings
 from tests.acceptance.server import Server
 
+from smartspider.demo.account import LOGIN_PATH
+from smartspider.demo.account import PASSWORD as SHOP_PASSWORD
+from smartspider.demo.account import USER as SHOP_USER
 from smartspider_testing.chaos.api import WebhookReceiver
 from smartspider_testing.servers.ports import free_port
 
@@ -24,6 +31,7 @@ SCREENS = (
     "/secrets",
     "/secrets?tab=vault",
     "/proxies",
+    "/cookies",
     "/notifications",
     "/audit",
     "/tasks",
@@ -31,8 +39,19 @@ SCREENS = (
 
 KEPT = """
 () => JSON.stringify(
-  [document.documentElement.outerHTML, [...document.querySelectorAll("input")].map((field) => field.value),
+  [document.documentElement.outerHTML,
+   [...document.querySelectorAll("input, textarea")].map((field) => field.value),
    location.href, history.state, {...localStorage}, {...sessionStorage}])
+"""
+
+
+DROP = """
+(text) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], "dropped.txt"));
+  const event = new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true});
+  document.querySelector("[role=dialog] form").dispatchEvent(event);
+}
 """
 
 
@@ -51,6 +70,18 @@ def as_role(server: Server, visitor: Visitor, role: str, path: str) -> Page:
     made = server.ask("POST", "/api/tokens", {"name": f"as {role}", "role": role}).expect(201).json
     visitor.context.request.post(f"{server.url}/api/auth/session", data={"token": made["token"]})
     return visitor.open(path)
+
+
+def sign_in_to_shop(shop: str) -> str:
+    """Return the session of a customer of the demo shop."""
+    jar = CookieJar()
+    opener = build_opener(HTTPCookieProcessor(jar))
+    form = opener.open(f"{shop}{LOGIN_PATH}").read().decode()
+    found = re.search('name="csrf" value="([^"]+)"', form)
+    assert found
+    sent = {"csrf": found[1], "user": SHOP_USER, "password": SHOP_PASSWORD}
+    opener.open(f"{shop}{LOGIN_PATH}", urlencode(sent).encode()).close()
+    return next(str(cookie.value) for cookie in jar)
 
 
 def signs_in(server: Server, name: str, password: str) -> bool:
@@ -288,6 +319,120 @@ def test_proxies_are_added_checked_banned_and_removed_and_a_password_appears_now
         server.ask("DELETE", f"/api/proxies/{one['id']}").expect(204)
 
 
+def test_cookies_are_uploaded_checked_locked_and_deleted_and_a_value_appears_nowhere(
+    server: Server, visit: Visit
+) -> None:
+    shop = server.greeting["shop"].rstrip("/")
+    canary, late = sign_in_to_shop(shop), "canary-of-no-login-77d0"
+    page = visit().sign_in("/cookies")
+    expect(page.get_by_text("There are no cookies yet.")).to_be_visible()
+    expect(page.get_by_text("smartspider cookie upload FILE --domain DOMAIN")).to_be_visible()
+    button(page, "Upload cookies").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Domain").fill("co.uk")
+    dialog.get_by_label("Name").fill("ann")
+    page.evaluate(DROP, f"session={canary}")
+    expect(dialog.get_by_text("dropped.txt")).to_be_visible()
+    dialog.get_by_text("More", exact=True).click()
+    dialog.get_by_label("Limit").fill("0")
+    dialog.get_by_label("Statuses").fill("many")
+    for label in ("Limit", "Statuses"):
+        expect(dialog.get_by_label(label)).to_have_attribute("aria-invalid", "true")
+    dialog.get_by_label("Limit").fill("2")
+    dialog.get_by_label("Statuses").fill("403")
+    button(dialog, "Upload").click()
+    expect(dialog.get_by_label("Domain")).to_have_attribute("aria-invalid", "true")
+    dialog.get_by_label("Domain").fill("127.0.0.1")
+    dialog.get_by_label("Page to check").fill("http://other.example/")
+    button(dialog, "Upload").click()
+    expect(dialog.get_by_label("Page to check")).to_have_attribute("aria-invalid", "true")
+    dialog.get_by_label("Page to check").fill(f"{shop}/account/orders")
+    assert grave_findings(page) == []
+    lines = (
+        f"127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t{canary}",
+        f"127.0.0.1\tFALSE\t/\tFALSE\t5\told\t{canary}",
+    )
+    text = "\n".join((*lines, f"other.example\tTRUE\t/\tFALSE\t0\tthem\t{canary}"))
+    file = {"name": "cookies.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    dialog.get_by_label("File").set_input_files(file)
+    expect(dialog.get_by_text("cookies.txt, 2")).to_be_visible()
+    button(dialog, "Upload").click()
+    said = "Cookies stored for 127.0.0.1: 1. Left out: 1 of other domains, 1 expired."
+    expect(page.get_by_text(said, exact=True)).to_be_visible()
+    row = page.get_by_role("row").filter(has_text="ann")
+    expect(row).to_contain_text("active")
+    expect(row).to_contain_text("0 of 2")
+    expect(dialog.get_by_role("cell", name="session", exact=True)).to_be_visible()
+    assert grave_findings(page) == []
+    assert canary not in page.evaluate(KEPT)
+
+    button(dialog, "Check").click()
+    expect(dialog.get_by_text(f"Signed in: http 200 at {shop}/account/orders.")).to_be_visible()
+    dialog.get_by_label("Page to fetch").fill(f"http://127.0.0.1:{free_port()}/")
+    button(dialog, "Check").click()
+    expect(dialog.get_by_text("does not tell whether the login works")).to_be_visible()
+    dialog.get_by_label("Page to fetch").fill("")
+    button(dialog, "Lock").click()
+    expect(row).to_contain_text("locked by admin")
+    button(dialog, "Unlock").click()
+    expect(row).to_contain_text("active")
+    button(dialog, "Upload again").click()
+    form = page.get_by_role("dialog", name="Upload ann again")
+    expect(form.get_by_text("Its cookies are replaced")).to_be_visible()
+    form.get_by_label("Or paste cookies").fill(f"Cookie: session={late}")
+    button(form, "Replace").click()
+    expect(form).to_be_hidden()
+    button(dialog, "Check").click()
+    expect(dialog.get_by_role("status").filter(has_text="Not signed in")).to_contain_text(
+        "asks for a password"
+    )
+    expect(row).to_contain_text("invalid")
+    expect(dialog).to_contain_text("upload the new cookies under the same name, ann.")
+    (kept,) = server.ask("GET", "/api/cookies").expect(200).json["items"]
+    assert (kept["limit"], kept["signed_out"], kept["shared"]) == (2, {"status": [403]}, False)
+    page.keyboard.press("Escape")
+    button(page, "Upload cookies").click()
+    dialog.get_by_label("Domain").fill("127.0.0.1")
+    dialog.get_by_label("Name").fill("ann")
+    dialog.get_by_label("Or paste cookies").fill(f"session={canary}")
+    button(dialog, "Upload").click()
+    expect(dialog.get_by_role("status").filter(has_text="Its cookies are replaced")).to_be_visible()
+    button(dialog, "Replace").click()
+    expect(row).to_contain_text("active")
+
+    server.ask("POST", "/api/hosts/127.0.0.1/hold", {"seconds": 600}).expect(200)
+    task = {"name": "members", "entry_urls": [f"{shop}/account/orders"], "use_cookie": True}
+    run_id = server.begin(server.create(task))
+    server.ask("POST", "/api/cookies/ann/lock").expect(200)
+    page.goto(f"{server.url}/runs/{run_id}")
+    stalled = page.get_by_role("region", name="Why no page is fetched")
+    expect(stalled).to_contain_text("(ann) are locked: locked by admin")
+    assert grave_findings(page) == []
+    stalled.get_by_role("link", name="See cookies").click()
+    row.get_by_role("gridcell").first.click()
+    button(dialog, "Unlock").click()
+    expect(row).to_contain_text("active")
+    server.ask("POST", "/api/hosts/127.0.0.1/resume").expect(200)
+    server.until_state(run_id, "completed")
+    page.goto(f"{server.url}/runs/{run_id}?tab=pages")
+    page.get_by_role("grid").locator(".line").first.click()
+    dialog.get_by_role("link", name=kept["id"], exact=True).click()
+    expect(dialog.get_by_role("heading", name="ann for 127.0.0.1")).to_be_visible()
+    button(dialog, "Delete").click()
+    asked = page.get_by_role("alertdialog")
+    expect(asked).to_contain_text("Cookies that are lost: 1.")
+    button(asked, "Delete").click()
+    expect(page.get_by_text("There are no cookies yet.")).to_be_visible()
+    page.goto(f"{server.url}/cookies?domain=a.example")
+    expect(page.get_by_text("There are no cookies for a.example.")).to_be_visible()
+    for value in (canary, late):
+        assert value not in page.evaluate(KEPT)
+        for path in ("/api/cookies", "/api/audit?limit=1000", "/api/logs?limit=1000&level=debug"):
+            assert value.encode() not in server.ask("GET", path).expect(200).body
+        for stored in (server.workshop.folder / "data").rglob("*"):
+            assert not stored.is_file() or value.encode() not in stored.read_bytes(), stored
+
+
 def test_a_webhook_is_told_changed_paused_and_deleted(
     server: Server, visit: Visit, receiver: WebhookReceiver
 ) -> None:
@@ -441,6 +586,17 @@ def test_a_viewer_sees_what_is_for_them_and_changes_nothing(server: Server, visi
     control = page.get_by_role("main").locator("button").filter(has_text="Add proxies")
     expect(control).to_have_attribute("aria-disabled", "true")
     server.ask("DELETE", f"/api/proxies/{id_}").expect(204)
+    body = {"domain": "a.example", "name": "of-admin", "cookies": "a=1"}
+    id_ = server.ask("POST", "/api/cookies/upload", body).expect(201).json["id"]
+    page.goto(f"{server.url}/cookies?cookies={id_}")
+    expect(drawer.get_by_role("heading", name="of-admin for a.example")).to_be_visible()
+    for text in ("Upload again", "Lock", "Delete", "Check"):
+        control = drawer.locator("button").filter(has_text=text).first
+        expect(control).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("Escape")
+    control = page.get_by_role("main").locator("button").filter(has_text="Upload cookies")
+    expect(control).to_have_attribute("aria-disabled", "true")
+    server.ask("DELETE", f"/api/cookies/{id_}").expect(204)
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])

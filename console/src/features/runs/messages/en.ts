@@ -23,6 +23,11 @@ export default {
   },
   cancel: { title: "Cancel run {run}?", text: "It cannot be resumed; {open} requests stay unfetched." },
   delete: { title: "Delete run {run}?", text: "{items} items and {pages} pages with their logs are lost." },
+  stall: {
+    title: "Why no page is fetched",
+    until: "until",
+    see: { no_proxy: "See proxies", no_identity: "See cookies" },
+  },
   tune: { title: "Tune run {run}", text: "Changes take effect at once. An empty limit is no limit.", apply: "Apply", none: "none", number: "Write a number." },
   knob: {
     concurrency: "Concurrency", delay_s: "Delay (s)", rate_per_s: "Rate per second", per_host: "Per host", priority: "Priority",
@@ -47,7 +52,7 @@ export default {
     done: { hold: "{host} is held.", slow: "The delay of {host} is set.", release: "{host} is released." },
   },
   page: {
-    why: "Why", try: "What to try", attempts: "Failed attempts", facts: "Facts", foundOn: "Found on", target: "Redirected to", depth: "depth {depth}", closed: "Ended",
+    why: "Why", try: "What to try", attempts: "Failed attempts", facts: "Facts", foundOn: "Found on", target: "Redirected to", proxy: "Proxy", removed: "{id}, removed", cookies: "Cookies", depth: "depth {depth}", closed: "Ended",
     scope: "Scope", refused: "refused", allowed: "allowed", gate: "Gate", delay: "{seconds} s ({by})", children: "Links followed", items: "Items ({count})", rejects: "Rejected items ({count})", logs: "Log lines",
   },
   items: { none: "The run has no items.", all: "All rows with filters, comparison and export" },

@@ -23,6 +23,11 @@ export default {
   },
   cancel: { title: "取消运行 {run}？", text: "取消后无法继续；{open} 个请求不再抓取。" },
   delete: { title: "删除运行 {run}？", text: "将丢失 {items} 个条目和 {pages} 个页面及其日志。" },
+  stall: {
+    title: "为什么没有抓取页面",
+    until: "至",
+    see: { no_proxy: "查看代理", no_identity: "查看 Cookie" },
+  },
   tune: { title: "调整运行 {run}", text: "更改立即生效。限制留空表示没有限制。", apply: "应用", none: "无", number: "请输入数字。" },
   knob: {
     concurrency: "并发", delay_s: "间隔（秒）", rate_per_s: "每秒请求", per_host: "每主机并发", priority: "优先级",
@@ -47,7 +52,7 @@ export default {
     done: { hold: "{host} 已暂停。", slow: "已设置 {host} 的间隔。", release: "{host} 已恢复。" },
   },
   page: {
-    why: "原因", try: "可以尝试", attempts: "失败的尝试", facts: "信息", foundOn: "来源页面", target: "重定向到", depth: "深度 {depth}", closed: "结束",
+    why: "原因", try: "可以尝试", attempts: "失败的尝试", facts: "信息", foundOn: "来源页面", target: "重定向到", proxy: "代理", removed: "{id}，已移除", cookies: "Cookie", depth: "深度 {depth}", closed: "结束",
     scope: "范围", refused: "不允许", allowed: "允许", gate: "限速器", delay: "{seconds} 秒（{by}）", children: "跟随的链接", items: "条目（{count}）", rejects: "被拒绝的条目（{count}）", logs: "日志",
   },
   items: { none: "此运行没有条目。", all: "全部行（筛选、比较和导出）" },

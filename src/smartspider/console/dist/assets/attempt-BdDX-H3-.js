@@ -1,1 +1,0 @@
-import{b as e,mt as t}from"./vue-BxfgxO6U.js";import{p as n}from"./Problem-DoxGXJWK.js";function r(r=[]){let i=t(``),a=t(null),o=e=>n(a.value,e);async function s(e,t=`work`){i.value=t,a.value=null;try{return await e(),!0}catch(e){return a.value=e,!1}finally{i.value=``}}return{busy:i,problem:a,rest:e(()=>r.some(o)?null:a.value),at:o,attempt:s}}export{r as t};
