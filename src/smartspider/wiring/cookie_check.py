@@ -17,8 +17,8 @@ from smartspider.installation.installation import Installation
 from smartspider.services.identities.cookies import find_set, find_signed_out, view_of
 from smartspider.store.cookie_sets import Wanted
 from smartspider.views.identities.cookies import CookieCheckView
-from smartspider.wiring.preview.fetch_page import FetchContext, check_url, fetch_with
-from smartspider.wiring.preview.shared_gates import PreviewGate
+from smartspider.wiring.fetch_page import FetchContext, check_url, fetch_with
+from smartspider.wiring.shared_gates import PreviewGate
 
 TIMEOUT_S = 15.0
 MAX_BYTES = 2_000_000

@@ -11,8 +11,8 @@ from smartspider.engine.permits import GatePermit
 from smartspider.installation.installation import Installation
 from smartspider.store.proxies import ProxyReport
 from smartspider.views.identities.proxies import ProxyCheckView, proxy_view
-from smartspider.wiring.preview.fetch_page import FetchContext, check_url, fetch_with
-from smartspider.wiring.preview.shared_gates import PreviewGate
+from smartspider.wiring.fetch_page import FetchContext, check_url, fetch_with
+from smartspider.wiring.shared_gates import PreviewGate
 
 TIMEOUT_S = 15.0
 MAX_BYTES = 100_000

@@ -115,7 +115,7 @@ def extract(
     'h1::text', or XPath such as '//h1/text()'. The page is fetched with the `fetch` of a task.
     """
     from smartspider.services.preview.rules import apply_rules, build_task
-    from smartspider.wiring.preview.fetch_page import check_url
+    from smartspider.wiring.fetch_page import check_url
 
     check_url(url)
     task = with_headers(build_task(url, _read_rules(rules), page_type), parse_headers(headers))

@@ -25,9 +25,9 @@ from smartspider.interfaces.secret_source import OWN_COMMAND
 from smartspider.services.secrets import read_secrets
 from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import apply_overrides, parse_task
+from smartspider.wiring.fetch_page import FetchContext, check_url, entry_layers, fetch_with
 from smartspider.wiring.opening import open_folder
-from smartspider.wiring.preview.fetch_page import FetchContext, check_url, entry_layers, fetch_with
-from smartspider.wiring.preview.shared_gates import PreviewGate
+from smartspider.wiring.shared_gates import PreviewGate
 
 FetchUrl = Callable[[str], Coroutine[Any, Any, Page]]
 

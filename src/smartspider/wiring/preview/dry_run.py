@@ -18,7 +18,7 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import DryRun, PreviewView, SuggestionsView, TaskLook
 from smartspider.views.problem import Wrong, wrongs
-from smartspider.wiring.preview.fetch_page import check_url
+from smartspider.wiring.fetch_page import check_url
 from smartspider.wiring.preview.previews import Previews
 
 _API_HINTS: dict[type[SmartSpiderError], str] = {

@@ -33,11 +33,11 @@ from smartspider.taskfile.compile import compile_task
 from smartspider.taskfile.load import parse_task
 from smartspider.views.preview import SuggestionsView
 from smartspider.views.problem import Wrong, wrongs
+from smartspider.wiring.fetch_page import FetchContext, entry_layers, fetch_with
 from smartspider.wiring.opening import open_installation
-from smartspider.wiring.preview.fetch_page import FetchContext, entry_layers, fetch_with
-from smartspider.wiring.preview.shared_gates import PreviewGate, share_gates
 from smartspider.wiring.preview.task_preview import preview_task
 from smartspider.wiring.processes.lifecycle import run_loop
+from smartspider.wiring.shared_gates import PreviewGate, share_gates
 
 MAX_MEMORY = 2 << 30
 
