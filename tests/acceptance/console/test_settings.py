@@ -10,7 +10,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import apsw
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 from tests.acceptance.console.conftest import Visit
 from tests.acceptance.console.visitor import Visitor, grave_findings
 from tests.acceptance.server import Server
@@ -353,7 +353,7 @@ def test_cookies_are_uploaded_checked_locked_and_deleted_and_a_value_appears_now
         f"127.0.0.1\tFALSE\t/\tFALSE\t5\told\t{canary}",
     )
     text = "\n".join((*lines, f"other.example\tTRUE\t/\tFALSE\t0\tthem\t{canary}"))
-    file = {"name": "cookies.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    file = FilePayload(name="cookies.txt", mimeType="text/plain", buffer=text.encode())
     dialog.get_by_label("File").set_input_files(file)
     expect(dialog.get_by_text("cookies.txt, 2")).to_be_visible()
     button(dialog, "Upload").click()
