@@ -14,7 +14,6 @@ import http.server
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,8 @@ from pathlib import Path
 
 import lxml.html
 from benchmarks.outside.sources import open_source
+
+from smartspider_testing.sites.threaded import serve_in_thread
 
 LIMIT_S = 60.0
 
@@ -64,15 +65,8 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serve_in_thread(functools.partial(_Quiet, directory=str(folder))) as origin:
+        yield f"{origin}/"
 
 
 def plain(text: str) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from tests.acceptance.workshop import Workshop
 
 from smartspider_testing.servers.ports import free_port
 from smartspider_testing.servers.web_proxies import PASSWORD, USER, microsocks, tinyproxy
-from smartspider_testing.waiting import join
+from smartspider_testing.sites.threaded import serve_in_thread
 
 pytestmark = pytest.mark.acceptance
 
@@ -39,14 +38,8 @@ def proxy_for(pages: dict[str, str]) -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield f"http://me:secret@127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            join(thread)
+    with serve_in_thread(Handler) as origin:
+        yield origin.replace("//", "//me:secret@"), asked
 
 
 def test_every_request_goes_through_the_proxy_of_the_installation(workshop: Workshop) -> None:

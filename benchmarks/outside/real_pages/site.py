@@ -6,10 +6,9 @@ The page also answers other queries of its path, as servers do that ignore what 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
@@ -17,6 +16,8 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 import msgspec
 from benchmarks.outside.real_pages.labels import Label
 from selectolax.lexbor import LexborHTMLParser
+
+from smartspider_testing.sites.threaded import serve_in_thread
 
 Address = tuple[str, tuple[tuple[str, str], ...]]
 """A path and the pairs of a query, decoded."""
@@ -72,16 +73,9 @@ def serve(label: Label, root: Path) -> Iterator[Site]:
         def log_message(self, *_: Any) -> None:
             """Keep the report clean."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serve_in_thread(Handler) as origin:
         original = f"{urlsplit(label.url).scheme}://{host}"
         yield Site(origin + _target(label.url), origin, original)
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _answers(label: Label, root: Path) -> dict[Address, Answer]:

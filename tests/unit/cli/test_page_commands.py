@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from smartspider.cli.main import main
-from smartspider_testing.waiting import join
+from smartspider_testing.sites.threaded import serve_in_thread
 
 SECRET = "s3cr3t-value"
 ITEMS = "".join(
@@ -56,13 +55,8 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SMARTSPIDER_VAR_TOKEN", SECRET)
     Site.seen.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    join(thread)
-    server.server_close()
+    with serve_in_thread(Site) as origin:
+        yield origin
 
 
 HEADER = ("-H", "Authorization: Bearer ${TOKEN}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from smartspider.cli.main import main
 from smartspider.taskfile.load import load_task, parse_task
-from smartspider_testing.waiting import join
+from smartspider_testing.sites.threaded import serve_in_thread
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -35,13 +34,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "bare.html").write_text("<h1>Log in</h1><form><input name=u></form>")
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "robots.txt").write_text("User-agent: *\nDisallow: /jobs.html\n")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    join(thread)
-    server.server_close()
+    with serve_in_thread(partial(QuietHandler, directory=str(folder))) as origin:
+        yield origin
 
 
 def suggest(url: str, *options: str) -> int:

@@ -75,10 +75,13 @@ def texts() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", texts())
+STATEMENTS = texts()
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_no_table_that_grows_is_scanned(connection: psycopg.Connection[Row], name: str) -> None:
     """A key is found for everything."""
-    told = plan(connection, texts()[name])
+    told = plan(connection, STATEMENTS[name])
     scanned = set(re.findall(r"Seq Scan on (\w+)", told))
     assert scanned <= SMALL, told
 
@@ -109,7 +112,7 @@ def test_what_is_asked_often_has_its_index(
     connection: psycopg.Connection[Row], name: str, index: str
 ) -> None:
     """And is not sorted or filtered from more than is wanted."""
-    told = plan(connection, texts()[name])
+    told = plan(connection, STATEMENTS[name])
     assert re.search(rf"\b{index}\b", told), told
     sorts = len(re.findall(r"Sort +\(", told))
     assert sorts <= (name in ("frontier heads", "frontier places", "frontier places_after")), told
