@@ -414,6 +414,8 @@ class LayerFailed(FetchFailed):
 class TokenUnavailable(LayerFailed):
     """The request for the token of a layer failed for now; neither the URL nor its host did."""
 
+    code = "token_unavailable"
+
 
 class EmptyAnswer(FetchFailed):
     """The answer has no content, though the task reads it."""

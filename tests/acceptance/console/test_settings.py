@@ -10,7 +10,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import apsw
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from tests.acceptance.console.conftest import Visit
 from tests.acceptance.console.visitor import Visitor, grave_findings
 from tests.acceptance.server import Server
@@ -353,8 +353,9 @@ def test_cookies_are_uploaded_checked_locked_and_deleted_and_a_value_appears_now
         f"127.0.0.1\tFALSE\t/\tFALSE\t5\told\t{canary}",
     )
     text = "\n".join((*lines, f"other.example\tTRUE\t/\tFALSE\t0\tthem\t{canary}"))
-    file = FilePayload(name="cookies.txt", mimeType="text/plain", buffer=text.encode())
-    dialog.get_by_label("File").set_input_files(file)
+    dialog.get_by_label("File").set_input_files(
+        {"name": "cookies.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    )
     expect(dialog.get_by_text("cookies.txt, 2")).to_be_visible()
     button(dialog, "Upload").click()
     said = "Cookies stored for 127.0.0.1: 1. Left out: 1 of other domains, 1 expired."
@@ -425,6 +426,9 @@ def test_cookies_are_uploaded_checked_locked_and_deleted_and_a_value_appears_now
     expect(page.get_by_text("There are no cookies yet.")).to_be_visible()
     page.goto(f"{server.url}/cookies?domain=a.example")
     expect(page.get_by_text("There are no cookies for a.example.")).to_be_visible()
+    page.get_by_label("Domain").fill("no domain")
+    page.get_by_label("Domain").press("Enter")
+    expect(page.get_by_label("Domain")).to_have_attribute("aria-invalid", "true")
     for value in (canary, late):
         assert value not in page.evaluate(KEPT)
         for path in ("/api/cookies", "/api/audit?limit=1000", "/api/logs?limit=1000&level=debug"):

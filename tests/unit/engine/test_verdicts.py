@@ -205,9 +205,10 @@ def test_every_status_has_a_cause(status: int, cause: CauseCode) -> None:
 
 @pytest.mark.parametrize("kind", failures(errors.FetchFailed), ids=lambda kind: kind.__name__)
 def test_the_cause_of_an_error_is_its_code(kind: type[errors.FetchFailed]) -> None:
-    """All failures of proxies have one cause, and so have all of cookies."""
+    """All failures of proxies have one cause, and so have all of cookies and all of layers."""
     code = "proxy" if issubclass(kind, errors.ProxyFailed) else kind.code
     code = "signed_out" if kind in OF_COOKIES else code
+    code = "layer_failed" if issubclass(kind, errors.LayerFailed) else code
     assert cause_of_error(kind("x")) == code
     assert judge(lease(3), kind("x"), POLICY, 0.5).verdict.cause == code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from smartspider.core.errors import CookieRetry, FetchFailed, ProxyFailed
+from smartspider.core.errors import CookieRetry, FetchFailed, LayerFailed, ProxyFailed
 from smartspider.core.requests.refusal import RefusalCode
 
 LostCause = Literal["signed_out", "known_page", "no_items"]
@@ -75,6 +75,8 @@ def cause_of_error(error: FetchFailed) -> CauseCode:
     """Return the cause of a failed fetch; `fetch_failed` for an error of a plug-in."""
     if isinstance(error, CookieRetry):
         return "signed_out"
+    if isinstance(error, LayerFailed):
+        return "layer_failed"
     return "proxy" if isinstance(error, ProxyFailed) else _BY_CODE.get(error.code, "fetch_failed")
 
 
