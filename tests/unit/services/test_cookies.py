@@ -90,6 +90,7 @@ async def test_a_value_stands_in_no_answer_and_no_file(tmp_path: Path) -> None:
         ({"cookies": ""}, "cookies"),
         ({"cookies": [{"name": "a", "value": "1", "domain": "other.example"}]}, "cookies"),
         ({"name": "7"}, "name"),
+        ({"name": "lease"}, "name"),
         ({"name": "a\nb"}, "name"),
         ({"limit": 0}, "limit"),
         ({"check_url": "http://other.example/"}, "check_url"),

@@ -55,6 +55,8 @@ from smartspider.views.identities.cookies import (
 from smartspider.views.listed import Listed
 
 MAX_NAME = 100
+ROUTES = ("lease", "release", "renew", "upload")
+"""Paths below `/api/cookies`, which cannot be names."""
 HINT = "`smartspider cookie upload --domain {} FILE` stores them, `smartspider cookie list` shows all"
 
 
@@ -313,6 +315,8 @@ def _domain(text: str) -> str:
 
 
 def _check_options(host: str, name: str, limit: int | None, check_url: str | None) -> None:
+    if name in ROUTES:
+        raise _invalid("name", "is a word of the API", f"any other than {', '.join(ROUTES)}")
     if len(name) > MAX_NAME or not name.isprintable() or is_id(name) or name != name.strip():
         what = "is not a name" if not is_id(name) else "is a number, as ids are"
         raise _invalid("name", what, f"printable, not a number, at most {MAX_NAME} characters")
