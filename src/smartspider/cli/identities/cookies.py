@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
+import msgspec
 
 from smartspider.cli.exit_codes import code_of_findings
 from smartspider.cli.identities.vault import run_in_vault
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
         UploadedView,
     )
 
+F = TypeVar("F", bound=Callable[..., Any])
 REF = click.argument("cookie_id", metavar="ID|NAME")
 
 
@@ -74,63 +78,49 @@ def _state_message(found: CookieSetView) -> str:
     return f"{_title(found)}: {_state(found)}"
 
 
-@click.group(cls=CommandGroup)
-def cookie() -> None:
-    """Manage cookies of logins, which tasks send by use_cookie or cookie_id."""
-
-
-@cookie.command()
-@click.argument("file", metavar="FILE|-", type=click.File("rb"))
-@click.option("--domain", required=True, metavar="DOMAIN", help="The domain whose hosts get them.")
-@click.option("--name", default="", metavar="NAME", help="A name; cookies with this name are replaced.")
-@click.option("--shared/--private", default=None, help="For the tasks of all users, or of the owner only.")
-@click.option("--limit", type=int, default=None, metavar="N", help="Requests at the same time.  [default: 4]")
-@click.option("--check-url", default=None, metavar="URL", help="A page that only a login gets.")
-@click.option(
-    "--signed-out",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="What pages without a login look like: status=403, url=/login, selector=CSS or json=JMESPATH.",
+_LOGIN = (
+    click.option("--domain", required=True, metavar="DOMAIN", help="The domain whose hosts get them."),
+    click.option("--name", default="", metavar="NAME", help="A name; cookies with this name are replaced."),
+    click.option(
+        "--shared/--private", default=None, help="For the tasks of all users, or of the owner only."
+    ),
+    click.option(
+        "--limit", type=int, default=None, metavar="N", help="Requests at the same time.  [default: 4]"
+    ),
+    click.option("--check-url", default=None, metavar="URL", help="A page that only a login gets."),
+    click.option(
+        "--signed-out",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="What pages without a login look like: status=403, url=/login, selector=CSS or json=JMESPATH.",
+    ),
 )
-@with_target
-@printed(message=_uploaded_message)
-def upload(  # noqa: PLR0917 - click passes them by name
-    file: BinaryIO,
-    domain: str,
-    name: str,
-    shared: bool | None,
-    limit: int | None,
-    check_url: str | None,
-    signed_out: tuple[str, ...],
-    target: Target,
-) -> UploadedView:
-    """Store the cookies of a login, encrypted. FILE is a Cookie header, Set-Cookie headers, cookies.txt, the
-    JSON of a browser extension or of Playwright, or a HAR file; only cookies of the domain are read from it.
-    """
-    import msgspec
 
-    from smartspider.core.cookies.formats import parse_cookies, written_cookies
 
-    rule = _rule(signed_out)
-    try:
-        text = file.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise click.UsageError("The file is not UTF-8 text.") from error
-    parsed = parse_cookies(text, domain.strip().lower().removeprefix("."), time.time())
-    made = run_in_vault(
-        target,
-        lambda operations: operations.upload_cookies(
-            domain=domain,
-            cookies=written_cookies(parsed.cookies),
-            name=name,
-            shared=shared,
-            limit=limit,
-            check_url=check_url,
-            signed_out=rule,
-        ),
-        creates=True,
-    )
-    return msgspec.structs.replace(made, foreign=parsed.foreign, expired=parsed.expired)
+class Login(msgspec.Struct, frozen=True):
+    """The options of a command that stores cookies."""
+
+    domain: str
+    name: str
+    shared: bool | None
+    limit: int | None
+    check_url: str | None
+    signed_out: dict[str, Any] | None
+
+
+def with_login(command: F) -> F:
+    """Add the options of a login; the command gets them as `login`."""
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **options: Any) -> Any:
+        domain = options.pop("domain").strip().lower().removeprefix(".")
+        rule = _rule(options.pop("signed_out"))
+        rest = {name: options.pop(name) for name in ("name", "shared", "limit", "check_url")}
+        return command(*args, login=Login(domain=domain, signed_out=rule, **rest), **options)
+
+    for option in reversed(_LOGIN):
+        wrapper = option(wrapper)
+    return wrapper  # type: ignore[return-value]  # with the signature that click sees
 
 
 def _rule(written: tuple[str, ...]) -> dict[str, Any] | None:
@@ -146,6 +136,47 @@ def _rule(written: tuple[str, ...]) -> dict[str, Any] | None:
         else:
             found[key] = value
     return found or None
+
+
+@click.group(cls=CommandGroup)
+def cookie() -> None:
+    """Manage cookies of logins, which tasks send by use_cookie or cookie_id."""
+
+
+@cookie.command()
+@click.argument("file", metavar="FILE|-", type=click.File("rb"))
+@with_login
+@with_target
+@printed(message=_uploaded_message)
+def upload(file: BinaryIO, login: Login, target: Target) -> UploadedView:
+    """Store the cookies of a login, encrypted. FILE is a Cookie header, Set-Cookie headers, cookies.txt, the
+    JSON of a browser extension or of Playwright, or a HAR file; only cookies of the domain are read from it.
+    """
+    try:
+        text = file.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError("The file is not UTF-8 text.") from error
+    return _store(target, login, text)
+
+
+def _store(target: Target, login: Login, text: str) -> UploadedView:
+    from smartspider.core.cookies.formats import parse_cookies, written_cookies
+
+    parsed = parse_cookies(text, login.domain, time.time())
+    made = run_in_vault(
+        target,
+        lambda operations: operations.upload_cookies(
+            domain=login.domain,
+            cookies=written_cookies(parsed.cookies),
+            name=login.name,
+            shared=login.shared,
+            limit=login.limit,
+            check_url=login.check_url,
+            signed_out=login.signed_out,
+        ),
+        creates=True,
+    )
+    return msgspec.structs.replace(made, foreign=parsed.foreign, expired=parsed.expired)
 
 
 @cookie.command("list")
