@@ -1,4 +1,4 @@
-"""`cookie upload|list|show|check|lock|unlock|delete`."""
+"""`cookie upload|grab|list|show|check|lock|unlock|delete`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         CookieCheckView,
         CookieDetailsView,
         CookieSetView,
+        GrabbedView,
         UploadedView,
     )
 
@@ -38,11 +40,18 @@ def _state(one: CookieSetView) -> str:
     return one.state + (f": {one.reason}" if one.reason else "")
 
 
-def _uploaded_message(made: UploadedView) -> str:
+def _uploaded_message(made: UploadedView, place: str = "") -> str:
     left_out = [f"{made.foreign} of other domains"] if made.foreign else []
     left_out += [f"{made.expired} expired"] if made.expired else []
     rest = f" ({' and '.join(left_out)} left out)" if left_out else ""
-    return f'{_title(made)}: {count(made.cookies, "cookie")}{rest}, for "cookie_id": {made.id}'
+    return f'{_title(made)}{place}: {count(made.cookies, "cookie")}{rest}, for "cookie_id": {made.id}'
+
+
+def _grabbed_message(made: GrabbedView) -> str:
+    from smartspider.cli.identities.browsers.profiles import TITLES
+
+    container = f", container {made.container}" if made.container else ""
+    return _uploaded_message(made, f" from {TITLES[made.browser]}, profile {made.profile}{container}")
 
 
 def _print_sets(found: list[CookieSetView]) -> None:
@@ -159,10 +168,45 @@ def upload(file: BinaryIO, login: Login, target: Target) -> UploadedView:
     return _store(target, login, text)
 
 
-def _store(target: Target, login: Login, text: str) -> UploadedView:
+@cookie.command()
+@with_login
+@click.option(
+    "--browser",
+    type=click.Choice(["chrome", "chromium", "firefox", "edge"]),
+    default=None,
+    help="Only this one.  [default: the first with cookies of the domain]",
+)
+@click.option(
+    "--browser-profile",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Folder of a browser's profile.  [default: those in their usual places]",
+)
+@with_target
+@printed(message=_grabbed_message)
+def grab(login: Login, browser: str | None, browser_profile: Path | None, target: Target) -> GrabbedView:
+    """Store the cookies that a browser on this machine has for a domain, encrypted, as `cookie upload` does.
+    The browser may run. No other cookies are read, and no values are shown.
+    """
+    from smartspider.cli.identities.browsers.grab import find_cookies
+    from smartspider.views.identities.cookies import GrabbedView
+
+    found = find_cookies(login.domain, browser, browser_profile, time.time())
+    made = _store(target, login, found.cookies)
+    profile = found.profile
+    return GrabbedView(
+        **msgspec.structs.asdict(made),
+        browser=profile.browser,
+        profile=profile.name,
+        container=found.container or None,
+    )
+
+
+def _store(target: Target, login: Login, written: str | list[dict[str, Any]]) -> UploadedView:
     from smartspider.core.cookies.formats import parse_cookies, written_cookies
 
-    parsed = parse_cookies(text, login.domain, time.time())
+    parsed = parse_cookies(written, login.domain, time.time())
     made = run_in_vault(
         target,
         lambda operations: operations.upload_cookies(
