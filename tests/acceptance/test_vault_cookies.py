@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,9 @@ from tests.acceptance.server import served
 from tests.acceptance.workshop import Site, Workshop, until
 
 from smartspider.demo.process import site_process
+from smartspider_testing.servers.programs import chromium
 from smartspider_testing.sites.members import CANARY, ENTRIES, cookie_task, session_cookie
+from smartspider_testing.waiting import WAIT_S
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(280)]
 
@@ -68,6 +72,32 @@ def test_a_task_crawls_with_the_cookies_that_it_names(workshop: Workshop) -> Non
     shown = workshop.run("cookie", "show", "3").expect(0)
     assert CANARY not in shown.out
     assert "session" in shown.out
+
+
+def test_the_cookies_that_a_browser_has_open_its_site_to_a_crawl(workshop: Workshop, tmp_path: Path) -> None:
+    profiles, temporary = tmp_path / "browser", tmp_path / "tmp"
+    temporary.mkdir()
+    grab = ("cookie", "grab", "--domain", "127.0.0.1", "--browser", "chromium")
+    with members() as site:
+        subprocess.run(
+            [
+                *(chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--password-store=basic"),
+                *(f"--user-data-dir={profiles}", "--dump-dom", f"{site.url()}_open?session=5"),
+            ],
+            capture_output=True,
+            check=True,
+            timeout=WAIT_S,
+        )
+        env = {"TMPDIR": str(temporary)}
+        done = workshop.run(*grab, "--browser-profile", profiles, "--name", "me", env=env).expect(0)
+        assert done.err == (
+            'cookies 1 me for 127.0.0.1 from Chromium, profile Default: 1 cookie, for "cookie_id": 1\n'
+        )
+        workshop.write(cookie_task(site.url().rstrip("/")))
+        workshop.run(*CRAWL).expect(0)
+        assert site.ask("/_stats")["refused"] == []
+    assert_whole(workshop)
+    assert list(temporary.iterdir()) == []
 
 
 def test_cookies_that_every_answer_replaces_outlive_workers_that_are_killed(workshop: Workshop) -> None:

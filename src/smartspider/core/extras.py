@@ -9,6 +9,7 @@ from smartspider.core.errors import NotBuilt
 DISTRIBUTION = "smartspider-crawler"
 
 PACKAGES: dict[str, tuple[str, ...]] = {
+    "browser-cookies": ("browser_cookie3",),
     "server": ("fastapi", "uvicorn", "httptools", "websockets", "argon2", "jwt", "prometheus_client"),
     "cluster": ("psycopg", "redis"),
     "excel": ("xlsxwriter",),

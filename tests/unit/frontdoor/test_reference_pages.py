@@ -223,7 +223,7 @@ def test_the_extras_documented_are_those_of_the_distribution() -> None:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     table = (DOCS / "install.md").read_text().partition("| extra |")[2].partition("\n\n")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
-    named = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    named = {name for cell in first_cells for name in re.findall(r"`([\w-]+)`", cell)}
     assert named == set(extras)
 
 

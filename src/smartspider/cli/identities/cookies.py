@@ -1,12 +1,16 @@
-"""`cookie upload|list|show|check|lock|unlock|delete`."""
+"""`cookie upload|grab|list|show|check|lock|unlock|delete`."""
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
+import msgspec
 
 from smartspider.cli.exit_codes import code_of_findings
 from smartspider.cli.identities.vault import run_in_vault
@@ -20,9 +24,11 @@ if TYPE_CHECKING:
         CookieCheckView,
         CookieDetailsView,
         CookieSetView,
+        GrabbedView,
         UploadedView,
     )
 
+F = TypeVar("F", bound=Callable[..., Any])
 REF = click.argument("cookie_id", metavar="ID|NAME")
 
 
@@ -34,11 +40,18 @@ def _state(one: CookieSetView) -> str:
     return one.state + (f": {one.reason}" if one.reason else "")
 
 
-def _uploaded_message(made: UploadedView) -> str:
+def _uploaded_message(made: UploadedView, place: str = "") -> str:
     left_out = [f"{made.foreign} of other domains"] if made.foreign else []
     left_out += [f"{made.expired} expired"] if made.expired else []
     rest = f" ({' and '.join(left_out)} left out)" if left_out else ""
-    return f'{_title(made)}: {count(made.cookies, "cookie")}{rest}, for "cookie_id": {made.id}'
+    return f'{_title(made)}{place}: {count(made.cookies, "cookie")}{rest}, for "cookie_id": {made.id}'
+
+
+def _grabbed_message(made: GrabbedView) -> str:
+    from smartspider.cli.identities.browsers.profiles import TITLES
+
+    container = f", container {made.container}" if made.container else ""
+    return _uploaded_message(made, f" from {TITLES[made.browser]}, profile {made.profile}{container}")
 
 
 def _print_sets(found: list[CookieSetView]) -> None:
@@ -74,63 +87,49 @@ def _state_message(found: CookieSetView) -> str:
     return f"{_title(found)}: {_state(found)}"
 
 
-@click.group(cls=CommandGroup)
-def cookie() -> None:
-    """Manage cookies of logins, which tasks send by use_cookie or cookie_id."""
-
-
-@cookie.command()
-@click.argument("file", metavar="FILE|-", type=click.File("rb"))
-@click.option("--domain", required=True, metavar="DOMAIN", help="The domain whose hosts get them.")
-@click.option("--name", default="", metavar="NAME", help="A name; cookies with this name are replaced.")
-@click.option("--shared/--private", default=None, help="For the tasks of all users, or of the owner only.")
-@click.option("--limit", type=int, default=None, metavar="N", help="Requests at the same time.  [default: 4]")
-@click.option("--check-url", default=None, metavar="URL", help="A page that only a login gets.")
-@click.option(
-    "--signed-out",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="What pages without a login look like: status=403, url=/login, selector=CSS or json=JMESPATH.",
+_LOGIN = (
+    click.option("--domain", required=True, metavar="DOMAIN", help="The domain whose hosts get them."),
+    click.option("--name", default="", metavar="NAME", help="A name; cookies with this name are replaced."),
+    click.option(
+        "--shared/--private", default=None, help="For the tasks of all users, or of the owner only."
+    ),
+    click.option(
+        "--limit", type=int, default=None, metavar="N", help="Requests at the same time.  [default: 4]"
+    ),
+    click.option("--check-url", default=None, metavar="URL", help="A page that only a login gets."),
+    click.option(
+        "--signed-out",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="What pages without a login look like: status=403, url=/login, selector=CSS or json=JMESPATH.",
+    ),
 )
-@with_target
-@printed(message=_uploaded_message)
-def upload(  # noqa: PLR0917 - click passes them by name
-    file: BinaryIO,
-    domain: str,
-    name: str,
-    shared: bool | None,
-    limit: int | None,
-    check_url: str | None,
-    signed_out: tuple[str, ...],
-    target: Target,
-) -> UploadedView:
-    """Store the cookies of a login, encrypted. FILE is a Cookie header, Set-Cookie headers, cookies.txt, the
-    JSON of a browser extension or of Playwright, or a HAR file; only cookies of the domain are read from it.
-    """
-    import msgspec
 
-    from smartspider.core.cookies.formats import parse_cookies, written_cookies
 
-    rule = _rule(signed_out)
-    try:
-        text = file.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise click.UsageError("The file is not UTF-8 text.") from error
-    parsed = parse_cookies(text, domain.strip().lower().removeprefix("."), time.time())
-    made = run_in_vault(
-        target,
-        lambda operations: operations.upload_cookies(
-            domain=domain,
-            cookies=written_cookies(parsed.cookies),
-            name=name,
-            shared=shared,
-            limit=limit,
-            check_url=check_url,
-            signed_out=rule,
-        ),
-        creates=True,
-    )
-    return msgspec.structs.replace(made, foreign=parsed.foreign, expired=parsed.expired)
+class Login(msgspec.Struct, frozen=True):
+    """The options of a command that stores cookies."""
+
+    domain: str
+    name: str
+    shared: bool | None
+    limit: int | None
+    check_url: str | None
+    signed_out: dict[str, Any] | None
+
+
+def with_login(command: F) -> F:
+    """Add the options of a login; the command gets them as `login`."""
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **options: Any) -> Any:
+        domain = options.pop("domain").strip().lower().removeprefix(".")
+        rule = _rule(options.pop("signed_out"))
+        rest = {name: options.pop(name) for name in ("name", "shared", "limit", "check_url")}
+        return command(*args, login=Login(domain=domain, signed_out=rule, **rest), **options)
+
+    for option in reversed(_LOGIN):
+        wrapper = option(wrapper)
+    return wrapper  # type: ignore[return-value]  # with the signature that click sees
 
 
 def _rule(written: tuple[str, ...]) -> dict[str, Any] | None:
@@ -146,6 +145,82 @@ def _rule(written: tuple[str, ...]) -> dict[str, Any] | None:
         else:
             found[key] = value
     return found or None
+
+
+@click.group(cls=CommandGroup)
+def cookie() -> None:
+    """Manage cookies of logins, which tasks send by use_cookie or cookie_id."""
+
+
+@cookie.command()
+@click.argument("file", metavar="FILE|-", type=click.File("rb"))
+@with_login
+@with_target
+@printed(message=_uploaded_message)
+def upload(file: BinaryIO, login: Login, target: Target) -> UploadedView:
+    """Store the cookies of a login, encrypted. FILE is a Cookie header, Set-Cookie headers, cookies.txt, the
+    JSON of a browser extension or of Playwright, or a HAR file; only cookies of the domain are read from it.
+    """
+    try:
+        text = file.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError("The file is not UTF-8 text.") from error
+    return _store(target, login, text)
+
+
+@cookie.command()
+@with_login
+@click.option(
+    "--browser",
+    type=click.Choice(["chrome", "chromium", "firefox", "edge"]),
+    default=None,
+    help="Only this one.  [default: the first with cookies of the domain]",
+)
+@click.option(
+    "--browser-profile",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Folder of a browser's profile.  [default: those in their usual places]",
+)
+@with_target
+@printed(message=_grabbed_message)
+def grab(login: Login, browser: str | None, browser_profile: Path | None, target: Target) -> GrabbedView:
+    """Store the cookies that a browser on this machine has for a domain, encrypted, as `cookie upload` does.
+    The browser may run. No other cookies are read, and no values are shown.
+    """
+    from smartspider.cli.identities.browsers.grab import find_cookies
+    from smartspider.views.identities.cookies import GrabbedView
+
+    found = find_cookies(login.domain, browser, browser_profile, time.time())
+    made = _store(target, login, found.cookies)
+    profile = found.profile
+    return GrabbedView(
+        **msgspec.structs.asdict(made),
+        browser=profile.browser,
+        profile=profile.name,
+        container=found.container or None,
+    )
+
+
+def _store(target: Target, login: Login, written: str | list[dict[str, Any]]) -> UploadedView:
+    from smartspider.core.cookies.formats import parse_cookies, written_cookies
+
+    parsed = parse_cookies(written, login.domain, time.time())
+    made = run_in_vault(
+        target,
+        lambda operations: operations.upload_cookies(
+            domain=login.domain,
+            cookies=written_cookies(parsed.cookies),
+            name=login.name,
+            shared=login.shared,
+            limit=login.limit,
+            check_url=login.check_url,
+            signed_out=login.signed_out,
+        ),
+        creates=True,
+    )
+    return msgspec.structs.replace(made, foreign=parsed.foreign, expired=parsed.expired)
 
 
 @cookie.command("list")

@@ -70,6 +70,15 @@ class UploadedView(CookieSetView, frozen=True, kw_only=True):
     expired: int
 
 
+class GrabbedView(UploadedView, frozen=True, kw_only=True):
+    """Uploaded cookies of a browser, and where they were found."""
+
+    browser: str
+    profile: str
+    container: int | None
+    """Number of the container tab of Firefox."""
+
+
 class LentCookieView(msgspec.Struct, frozen=True):
     """A cookie with its value, as browsers and Playwright take it."""
 

@@ -6,7 +6,7 @@ The login has a CSRF token that belongs to a cookie. Strangers are redirected to
 should sign in. With `--rotates 1` every answer replaces the cookie of the session, and only the one that was
 sent last stays good beside it; with a larger number, so many before. `/_stats` tells what happened. With
 `--sessions 3` three sessions are open from the start, whose cookies `session_cookie` gives, and
-`/_end?session=1` ends one.
+`/_end?session=1` ends one. `/_open?session=1` opens one for a browser, which keeps its cookie for a day.
 """
 
 from __future__ import annotations
@@ -148,8 +148,12 @@ class Members:
         return web.Response(status=302, headers={"Location": "/login"})
 
     async def _open_session(self, request: web.Request) -> web.Response:
-        self._open(int(request.query["session"]))
-        return web.json_response({})
+        number = int(request.query["session"])
+        self._open(number)
+        answer = web.json_response({})
+        name, _, value = session_cookie(number).partition("=")
+        answer.set_cookie(name, value, max_age=86_400, httponly=True)
+        return answer
 
     async def _end_session(self, request: web.Request) -> web.Response:
         for value in self._values.pop(-int(request.query["session"]), []):

@@ -1,0 +1,1 @@
+"""Cookies of the browsers on this machine."""
