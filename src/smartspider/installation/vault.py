@@ -159,10 +159,18 @@ class Vault:
         """Return cookies of a set with their values, for a borrower; see `CookieSetStore.read_jar`."""
         found = await self.cookies.read_jar(set_id, after=after, uploads=uploads)
         ring = await self._read_ring()
-        cookies = [
-            cookie if sealed is None else msgspec.structs.replace(cookie, value=_value(ring, context, sealed))
-            for cookie, context, sealed in found.cookies
-        ]
+        try:
+            cookies = [
+                cookie
+                if sealed is None
+                else msgspec.structs.replace(cookie, value=unseal(ring, _bytes(context), sealed))
+                for cookie, context, sealed in found.cookies
+            ]
+        except NotOpened:
+            raise SettingInvalid(
+                f"cookies {set_id} do not open: they were altered, or moved from another record",
+                hint="`smartspider vault verify` names them; upload them again",
+            ) from None
         return OpenedJar(found.uploads, found.version, cookies)
 
     async def write_jar(self, token: str, uploads: int, cookies: Iterable[Cookie]) -> int | None:
@@ -247,12 +255,8 @@ def _opens(ring: KeyRing, needed: set[str]) -> bool:
 
 
 def _text(ring: KeyRing, context: SealContext, sealed: SealedValue) -> str:
-    return _value(ring, context, sealed).decode("utf-8", "surrogatepass")
-
-
-def _value(ring: KeyRing, context: SealContext, sealed: SealedValue) -> bytes:
     try:
-        return unseal(ring, _bytes(context), sealed)
+        return unseal(ring, _bytes(context), sealed).decode("utf-8", "surrogatepass")
     except NotOpened:
         raise StoreUnavailable(
             f"a {context.kind} of the vault does not open: it was altered, or moved from another record",

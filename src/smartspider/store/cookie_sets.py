@@ -192,6 +192,10 @@ class CookieSetStore:
 
         return await self._db.read(work)
 
+    async def has_active(self, domain: str, owner: str | None) -> bool:
+        """Return whether an owner has an active set for a domain."""
+        return bool(await self._db.fetch(SQL.has_active, (domain, _owner(owner))))
+
     async def to_check(self, checked_before: float, used_after: float, limit: int) -> list[int]:
         """Return active sets with a page to check that are due, the longest unchecked first."""
         found = await self._db.fetch(SQL.to_check, (checked_before, used_after, limit))

@@ -25,6 +25,10 @@ SELECT count(*) FROM cookie_set
 -- has_usable: a set of a domain that the tasks of an owner may use, whatever its state
 SELECT 1 FROM cookie_set WHERE domain = ?1 AND (?2 = '*' OR owner = ?2 OR is_shared = 1) LIMIT 1
 
+-- has_active: an active set of a domain that the tasks of an owner may use
+SELECT 1 FROM cookie_set
+WHERE domain = ?1 AND state = 'active' AND (?2 = '*' OR owner = ?2 OR is_shared = 1) LIMIT 1
+
 -- to_check: active sets with a page to check that were used since a time, and not checked since another
 SELECT id FROM cookie_set WHERE state = 'active' AND check_url <> '' AND coalesce(checked_at, 0) < ?1 AND used_at > ?2
 ORDER BY coalesce(checked_at, 0), id LIMIT ?3

@@ -264,6 +264,32 @@ async def test_a_page_that_a_working_login_may_not_see_is_its_own_failure(
     assert (await folder.vault.cookies.get(made.id)).state == "active"
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+async def test_a_run_waits_for_cookies_that_were_deleted_while_it_used_them(
+    folder: DataFolder, is_named: bool
+) -> None:
+    made, site, now = await upload(folder), MembersSite(), Hands()
+    options = LendingOptions("run:7", set_id=made.id if is_named else 0, domain="site.example")
+    one = CookieLending(folder.vault, options, folder.clock, find_signed_out, boottime=now)
+    async with one.opened():
+        await one.lend(exchange(), site.read, site)
+        await folder.vault.cookies.delete(made.id, actor="ann")
+        now.ahead_s += TERM_S  # its slot is over, and cannot be renewed
+        with pytest.raises(NoCookies, match="they were deleted"):
+            await one.lend(exchange("/b"), site.read, site)
+    assert len(site.sent) == 1
+
+
+async def test_a_run_waits_for_cookies_that_do_not_open(folder: DataFolder) -> None:
+    made, site = await upload(folder), MembersSite()
+    damage = "UPDATE sealed SET value = ? WHERE kind = 'cookie'"
+    await folder.database.write(lambda connection: connection.execute(damage, (b"x" * 40,)))
+    async with lending(folder) as one:
+        with pytest.raises(NoCookies, match=f"cookies {made.id} do not open"):
+            await one.lend(exchange(), site.read, site)
+    assert site.sent == []
+
+
 async def test_only_sets_of_the_owner_and_shared_ones_are_lent(folder: DataFolder) -> None:
     await upload(folder)
     site = MembersSite()

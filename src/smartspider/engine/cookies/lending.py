@@ -8,12 +8,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
-from smartspider.core.cookies.sets import TERM_S, SignedOutRule, domains_above, is_in_domain
+from smartspider.core.cookies.sets import TERM_S, CookieSet, SignedOutRule, domains_above, is_in_domain
 from smartspider.core.errors import (
     CookieRetry,
     CookiesSignedOut,
     FetchFailed,
     NoCookies,
+    NotFound,
+    SettingInvalid,
     SignedOut,
     StoreUnavailable,
 )
@@ -237,7 +239,10 @@ class CookieLending:
             if lease is None:
                 self._ask_at[domain] = self._clock.monotonic() + TICK_S
                 return None
-            of = await self._vault.cookies.get(lease.set_id)
+            try:
+                of = await self._vault.cookies.get(lease.set_id)
+            except NotFound:
+                return None  # it was deleted at this moment
             jar = self._jars.get(of.id)
             if jar is None:
                 jar = self._jars[of.id] = SetJar(self._vault, of.id, self._clock, self._redact)
@@ -247,19 +252,28 @@ class CookieLending:
             self._loans.append(loan)
             try:
                 await jar.catch_up()
+            except (NotFound, SettingInvalid) as error:  # it was deleted, or does not open
+                self._end(loan)
+                unusable = NoCookies(error.message, hint=error.hint)
+                unusable.wait_s = EMPTY_WAIT_S
+                raise unusable from error
             except BaseException:
                 self._end(loan)
                 raise
             return loan
 
     async def _none_free(self, domain: str) -> NoCookies:
-        options = self._options
+        options, store = self._options, self._vault.cookies
+        usable: list[CookieSet] = []
         if options.set_id:
-            found = [await self._vault.cookies.get(options.set_id)]
+            with suppress(NotFound):
+                usable = [await store.get(options.set_id)]
+            has_active = any(one.state == "active" for one in usable)
         else:
-            found = await self._vault.cookies.find(domain=domain)
-        usable = [one for one in found if options.owner in {None, one.owner} or one.is_shared]
-        if any(one.state == "active" for one in usable):
+            found = await store.find(domain=domain)
+            usable = [one for one in found if options.owner in {None, one.owner} or one.is_shared]
+            has_active = await store.has_active(domain, options.owner)
+        if has_active:
             return NoCookies(f"all cookies for {domain} are in use")
         states = "; ".join(
             f"{one.title}: {one.state}" + (f", {one.reason}" if one.reason else "") for one in usable[:3]

@@ -254,7 +254,7 @@ async def _named(
             what = f"{found.title} are for {found.domain}, and the task begins at {' and '.join(hosts[:3])}"
             raise SettingInvalid(what, hint="name others as cookie_id, or set use_cookie alone")
         if found.state != "active":
-            raise _not_active([found])
+            raise _not_active([found], found.domain)
         return vault, found
     raise SettingInvalid(
         f"the task names the cookies {ref!r} of the vault, which are not there",
@@ -263,20 +263,19 @@ async def _named(
 
 
 async def _require_active(vault: Vault, domain: str, owner: str | None) -> None:
-    found = [one for one in await vault.cookies.find(domain=domain) if _may_use(one, owner)]
-    if found and all(one.state != "active" for one in found):
-        raise _not_active(found)
+    if not await vault.cookies.has_active(domain, owner):
+        raise _not_active(
+            [one for one in await vault.cookies.find(domain=domain) if _may_use(one, owner)], domain
+        )
 
 
 def _may_use(one: CookieSet, owner: str | None) -> bool:
     return owner is None or one.is_shared or one.owner == owner
 
 
-def _not_active(found: Sequence[CookieSet]) -> SettingInvalid:
+def _not_active(found: Sequence[CookieSet], domain: str) -> SettingInvalid:
     states = "; ".join(f"{one.title} are {one.state}: {one.reason}" for one in found[:3])
-    return SettingInvalid(
-        f"no cookies for {found[0].domain} are active: {states}", hint=HINT.format(found[0].domain)
-    )
+    return SettingInvalid(f"no cookies for {domain} are active: {states}", hint=HINT.format(domain))
 
 
 def find_signed_out(page: Page, rule: SignedOutRule) -> str:

@@ -217,7 +217,10 @@ class CookieSetStoreContract(BackendContract):
     async def test_only_active_sets_are_lent_and_renewed(self, backend: Backend) -> None:
         """Cookie store 2, 3."""
         made, lease, store = await upload(backend, slots=2), await lent(backend), backend.cookie_sets
+        assert await store.has_active("site.example", "ann")
+        assert not await store.has_active("site.example", "bob")
         await store.set_state(made.id, "locked", "by ann", actor="ann")
+        assert not await store.has_active("site.example", None)
         assert await borrow(backend) is None
         assert await store.renew({lease.token: 3}, term_s=TERM_S) == {}
         assert (await store.get(made.id)).usage_count == 3
