@@ -84,6 +84,7 @@ async def test_a_value_stands_in_no_answer_and_no_file(tmp_path: Path) -> None:
     ("options", "path"),
     [
         ({"domain": "co.uk"}, "domain"),
+        ({"domain": "com"}, "domain"),
         ({"domain": "site.example:80"}, "domain"),
         ({"domain": "http://site.example"}, "domain"),
         ({"domain": " "}, "domain"),

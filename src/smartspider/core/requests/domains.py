@@ -26,6 +26,11 @@ def is_public_suffix(domain: str) -> bool:
     return _suffixes().privatesuffix(domain) is None
 
 
+def is_top_level(name: str) -> bool:
+    """Return whether a name without a dot is a known top-level domain, not a host such as `localhost`."""
+    return _suffixes().publicsuffix(name, accept_unknown=False) is not None
+
+
 def is_ip_address(host: str) -> bool:
     """Return whether the host of a normalized URL is an address, not a name."""
     return host.startswith("[") or host.rpartition(".")[2].isdigit()

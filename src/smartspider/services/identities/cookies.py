@@ -31,7 +31,7 @@ from smartspider.core.errors import (
     SettingInvalid,
 )
 from smartspider.core.pages.page import Page
-from smartspider.core.requests.domains import is_ip_address, is_public_suffix
+from smartspider.core.requests.domains import is_ip_address, is_public_suffix, is_top_level
 from smartspider.core.requests.urls import host_of, normal_url
 from smartspider.core.runs.plan import Plan
 from smartspider.extract.errors import InvalidExpression
@@ -306,7 +306,7 @@ def _domain(text: str) -> str:
     host = host_of(normal) if normal else ""
     if not host or (":" in plain and not plain.startswith("[")):
         raise _invalid("domain", "is not a domain", "write it like example.com")
-    if "." in host and not is_ip_address(host) and is_public_suffix(host):
+    if is_top_level(host) if "." not in host else not is_ip_address(host) and is_public_suffix(host):
         raise _invalid(
             "domain", f"{host} is one under which everybody can register", "write that of the site"
         )
