@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -74,6 +74,8 @@ class Vault:
         self._folder = folder
         self._open_ring = open_ring
         self._ring: KeyRing | None = None
+        self._read_at: tuple[int, ...] = ()
+        """The stamp of the files that the ring was read from."""
 
     async def check(self) -> None:
         """Raise `SettingInvalid` if there are sealed values that the master keys do not open."""
@@ -237,9 +239,10 @@ class Vault:
 
     async def _read_ring(self, *, is_fresh: bool = False, is_checked: bool = True) -> KeyRing:
         """Return the master keys, read again if a value needs another one: it may have been rotated."""
-        needed = await self.store.key_ids()
-        if self._ring is None or is_fresh or not _opens(self._ring, needed):
+        needed, stamp = await self.store.key_ids(), self._stamp()
+        if self._ring is None or (is_fresh and stamp != self._read_at) or not _opens(self._ring, needed):
             self._ring = self._open_ring()
+            self._read_at = stamp
         if is_checked and not _opens(self._ring, needed):
             setting = "SMARTSPIDER_MASTER_KEY" if self._folder is None else str(self._folder / FILE)
             raise SettingInvalid(
@@ -248,6 +251,15 @@ class Vault:
                 " `smartspider vault rotate`",
             )
         return self._ring
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Return what changes when another key takes the place of the one in the data folder."""
+        if self._folder is None:
+            return ()
+        with suppress(FileNotFoundError):
+            found = (self._folder / FILE).stat()
+            return found.st_ino, found.st_mtime_ns, found.st_size
+        return ()
 
 
 def _opens(ring: KeyRing, needed: set[str]) -> bool:

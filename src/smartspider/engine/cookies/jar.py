@@ -58,10 +58,12 @@ class CookieVault(Protocol):
         """Store cookies that changed; None if the token is over or other cookies were uploaded."""
 
 
+_BOOT_TIME: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
 def boot_time() -> float:
-    """Return seconds that also count while the machine sleeps."""
-    number = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if number is None else time.clock_gettime(number)
+    """Return seconds that also count while the machine sleeps, where the system has such a clock."""
+    return time.clock_gettime(_BOOT_TIME)
 
 
 class SetJar(CookieJar):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
@@ -83,6 +84,8 @@ class CookieLending:
         self._boottime = boottime
         self._holder = ""
         self._loans: list[Loan] = []
+        self._idle_loans: defaultdict[str, deque[Loan]] = defaultdict(deque)
+        """By domain, the one that was not used for the longest time first."""
         self._jars: dict[int, SetJar] = {}
         self._known_good: dict[int, tuple[int, Request]] = {}
         """A page that worked with a set, and the upload that it worked with."""
@@ -216,11 +219,13 @@ class CookieLending:
 
     def _idle(self, domain: str) -> Loan | None:
         """Return the slot of a domain that was not used for the longest time, in use from now on."""
-        free = [loan for loan in self._loans if loan.is_free and loan.of.domain == domain]
-        loan = min(free, key=lambda loan: loan.idle_since, default=None)
-        if loan is not None:
-            loan.is_busy = True
-        return loan
+        idle = self._idle_loans[domain]
+        while idle:
+            loan = idle.popleft()
+            if loan.is_free:
+                loan.is_busy = True
+                return loan
+        return None
 
     async def _take(self, domain: str) -> Loan | None:
         """Borrow a slot, in use from now on, unless there was none a moment ago."""
@@ -289,6 +294,7 @@ class CookieLending:
         loan.timeout = None
         loan.is_busy = False
         loan.idle_since = self._boottime()
+        self._idle_loans[loan.of.domain].append(loan)
         self._freed.set()
         self._freed = asyncio.Event()
 
@@ -339,6 +345,8 @@ class CookieLending:
     async def _give_back(self, loans: list[Loan]) -> None:
         if loans:
             requests = {loan.lease.token: loan.requests for loan in loans}
+            for loan in loans:
+                loan.is_over = True
             self._loans = [loan for loan in self._loans if loan not in loans]
             await self._vault.cookies.give_back(requests)
             used = {loan.of.id for loan in self._loans}
