@@ -121,10 +121,15 @@ def test_a_prefix_in_the_name_keeps_its_promise() -> None:
         (json.dumps([{"name": f"n{n}", "value": "canary"} for n in range(200)]), "cookies", "180"),
         ("# Netscape HTTP Cookie File\nsite.co.uk\tTRUE\tcanary", "line 2", "columns"),
         ("Set-Cookie: canary", "line 1", "ignore"),
+        ([{"name": "a\ud800", "value": "canary"}], "cookies.0", "name"),
+        ([{"name": "a", "value": "canary\ud800"}], "cookies.0", "control"),
+        ([{"name": "a", "value": "canary", "path": "/\ud800"}], "cookies.0", "path"),
+        ([{"name": "a", "value": "canary", "path": "/" * 2000}], "cookies.0", "path"),
+        ([{"name": "a", "value": "canary", "domain": "\0.site.co.uk"}], "cookies.0", "domain"),
     ],
 )
 def test_what_is_no_cookie_is_refused_by_its_place_without_its_value(
-    written: str, place: str, what: str
+    written: str | list[Any], place: str, what: str
 ) -> None:
     with pytest.raises(RequestInvalid) as refused:
         parse_cookies(written, "site.co.uk", NOW)
@@ -134,9 +139,19 @@ def test_what_is_no_cookie_is_refused_by_its_place_without_its_value(
     assert "canary" not in refused.value.message + problem.line
 
 
+def har_of(url: str) -> dict[str, Any]:
+    request = {"url": url, "headers": [{"name": "Cookie", "value": "__Host-sid=1; __Secure-id=2"}]}
+    return {"log": {"entries": [{"request": request}]}}
+
+
 @pytest.mark.parametrize(
-    "written", [None, 1, [1], {"cookies": [1]}, {"log": {"entries": [1, {"request": 2}]}}]
+    "written", [None, 1, [1], {"cookies": [1]}, {"log": {"entries": [1, {"request": 2}]}}, har_of("http://[")]
 )
 def test_json_of_any_shape_is_refused_and_breaks_nothing(written: Any) -> None:
     with pytest.raises(RequestInvalid):
         parse_cookies(written, "site.example", NOW)
+
+
+def test_a_time_beyond_all_calendars_ends_no_cookie() -> None:
+    (found,) = parse_cookies([{"name": "a", "value": "1", "expires": 10**400}], "site.example", NOW).cookies
+    assert found.expires_at > LATER

@@ -339,6 +339,10 @@ def _rule(written: Mapping[str, Any]) -> SignedOutRule:
         ) from None
     if unknown := sorted(written.keys() - set(SignedOutRule.__struct_fields__)):
         raise _invalid(f"signed_out.{unknown[0]}", "is not known", "status, url, selector and json are")
+    try:
+        msgspec.json.encode(rule)
+    except UnicodeEncodeError:
+        raise _invalid("signed_out", "is not Unicode text", "write characters as they are") from None
     if any(not 300 <= status <= 599 for status in rule.status):
         raise _invalid("signed_out.status", "is not between 300 and 599", "such as 403")
     if rule.selector:
