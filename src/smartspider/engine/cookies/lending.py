@@ -8,12 +8,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
-from smartspider.core.cookies.sets import TERM_S, SignedOutRule, domains_above, is_in_domain
+from smartspider.core.cookies.sets import TERM_S, CookieSet, SignedOutRule, domains_above, is_in_domain
 from smartspider.core.errors import (
     CookieRetry,
     CookiesSignedOut,
     FetchFailed,
     NoCookies,
+    NotFound,
     SignedOut,
     StoreUnavailable,
 )
@@ -55,6 +56,8 @@ class LendingOptions(msgspec.Struct, frozen=True):
     set_id: int = 0
     domain: str = ""
     """The domain of the set with that id."""
+    name: str = ""
+    """Its name, if the task has that: whoever deletes the set may upload another under it."""
 
 
 class CookieLending:
@@ -255,7 +258,7 @@ class CookieLending:
     async def _none_free(self, domain: str) -> NoCookies:
         options = self._options
         if options.set_id:
-            found = [await self._vault.cookies.get(options.set_id)]
+            found = await self._find_named()
         else:
             found = await self._vault.cookies.find(domain=domain)
         usable = [one for one in found if options.owner in {None, one.owner} or one.is_shared]
@@ -270,6 +273,19 @@ class CookieLending:
         )
         error.wait_s = EMPTY_WAIT_S
         return error
+
+    async def _find_named(self) -> list[CookieSet]:
+        """Return the set that the task names; if it was deleted, the one that has its name now."""
+        store, options = self._vault.cookies, self._options
+        with suppress(NotFound):
+            return [await store.get(options.set_id)]
+        id_ = await store.id_of_name(options.name) if options.name else None
+        with suppress(NotFound):
+            again = await store.get(id_ or 0)
+            if again.domain == options.domain and (again.is_shared or options.owner in {None, again.owner}):
+                self._options = msgspec.structs.replace(options, set_id=again.id)
+                return [again]
+        return []
 
     def _end(self, loan: Loan) -> None:
         loan.timeout = None
