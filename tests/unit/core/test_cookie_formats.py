@@ -14,6 +14,12 @@ from smartspider.core.errors import RequestInvalid
 NOW = 1_800_000_000.0
 LATER, EARLIER = NOW + 3600, NOW - 3600
 
+
+def har_of(url: str) -> dict[str, Any]:
+    request = {"url": url, "headers": [{"name": "Cookie", "value": "__Host-sid=1; __Secure-id=2"}]}
+    return {"log": {"entries": [{"request": request}]}}
+
+
 HAR = {
     "log": {
         "entries": [
@@ -74,11 +80,18 @@ def test_every_format_gives_the_cookies_that_the_site_gets(written: str) -> None
     assert jar.header_for("https://other.example/") is None
 
 
-def test_what_is_read_is_written_and_read_again_as_it_is() -> None:
-    first = parse_cookies(
-        f"# HTTP Cookie File\nsite.example\tFALSE\t/a\tTRUE\t{LATER:.0f}\tsid\t1", "site.example", NOW
-    )
-    again = parse_cookies(written_cookies(first.cookies), "site.example", NOW)
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"# HTTP Cookie File\nsite.example\tFALSE\t/a\tTRUE\t{LATER:.0f}\tsid\t1",
+        "__Host-sid=1; __Secure-id=2; theme=dark",
+        "Set-Cookie: __Host-sid=1; Path=/; Secure",
+        har_of("https://www.site.example/"),
+    ],
+)
+def test_what_is_read_is_written_and_read_again_as_it_is(written: str | dict[str, Any]) -> None:
+    first = parse_cookies(written, "site.example", NOW)
+    again = parse_cookies(written_cookies(first.cookies, "site.example"), "site.example", NOW)
     assert again.cookies == first.cookies
 
 
@@ -137,11 +150,6 @@ def test_what_is_no_cookie_is_refused_by_its_place_without_its_value(
     assert problem.path == place
     assert what in problem.line
     assert "canary" not in refused.value.message + problem.line
-
-
-def har_of(url: str) -> dict[str, Any]:
-    request = {"url": url, "headers": [{"name": "Cookie", "value": "__Host-sid=1; __Secure-id=2"}]}
-    return {"log": {"entries": [{"request": request}]}}
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def _store(target: Target, login: Login, written: str | list[dict[str, Any]]) ->
         target,
         lambda operations: operations.upload_cookies(
             domain=login.domain,
-            cookies=written_cookies(parsed.cookies),
+            cookies=written_cookies(parsed.cookies, login.domain),
             name=login.name,
             shared=login.shared,
             limit=login.limit,

@@ -95,13 +95,13 @@ def parse_cookies(written: str | Sequence[Any] | Mapping[str, Any], domain: str,
     return ParsedCookies(cookies, len(found) - len(ours), len(ours) - len(living))
 
 
-def written_cookies(cookies: Iterable[Cookie]) -> list[dict[str, object]]:
-    """Return cookies in the form of EditThisCookie."""
+def written_cookies(cookies: Iterable[Cookie], domain: str) -> list[dict[str, object]]:
+    """Return cookies of an upload for a domain in the form of EditThisCookie."""
     return [
         {
             "name": one.name.decode(),
             "value": one.value.decode(),
-            "domain": one.domain,
+            "domain": "" if one.domain == domain and not one.is_host_only else one.domain,
             "path": one.path,
             "hostOnly": one.is_host_only,
             "secure": one.is_secure,
@@ -274,7 +274,9 @@ def _read_har(log: dict[str, Any], now: float) -> Iterator[WrittenCookie]:
                 for pair in value.split(";"):
                     key, _, text = pair.strip().partition("=")
                     if key:
-                        yield WrittenCookie(place, key, text, host)
+                        is_bound = key.lower().startswith("__host-")
+                        is_secure = is_bound or key.lower().startswith("__secure-")
+                        yield WrittenCookie(place, key, text, host, "/", is_bound, is_secure)
         for name, value in _headers(response):
             if name == "set-cookie":
                 for line in value.split("\n"):
