@@ -122,7 +122,9 @@ def with_login(command: F) -> F:
 
     @functools.wraps(command)
     def wrapper(*args: Any, **options: Any) -> Any:
-        domain = options.pop("domain").strip().lower().removeprefix(".")
+        from smartspider.services.identities.cookies import normal_domain
+
+        domain = normal_domain(options.pop("domain"))
         rule = _rule(options.pop("signed_out"))
         rest = {name: options.pop(name) for name in ("name", "shared", "limit", "check_url")}
         return command(*args, login=Login(domain=domain, signed_out=rule, **rest), **options)
