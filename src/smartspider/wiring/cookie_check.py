@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smartspider.core.access import Principal, require
+from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.cookies.sets import TERM_S, CookieSet, is_in_domain
 from smartspider.core.errors import Conflict, FetchFailed, Problem, RequestInvalid
 from smartspider.core.pages.expectations import has_password_field
 from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.core.tasks import SYSTEM
-from smartspider.engine.cookies.jar import SetJar
+from smartspider.engine.cookies.jar import DomainCookies, SetJar
 from smartspider.engine.permits import GatePermit
 from smartspider.installation.installation import Installation
 from smartspider.services.identities.cookies import find_set, find_signed_out, view_of
@@ -82,7 +83,7 @@ async def _fetch(installation: Installation, found: CookieSet, url: str, jar: Se
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None, others=installation.other_crawls),
         installation.store,
-        cookies=jar,
+        cookies=DomainCookies(found.domain, jar, CookieJar(installation.clock.now)),
     )
     plan = FetchPlan(timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, truncates=True)
     try:

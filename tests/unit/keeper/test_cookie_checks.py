@@ -84,9 +84,12 @@ async def test_a_check_fetches_a_page_with_the_cookies_and_stores_what_the_site_
     async with ScriptableSite() as site:
         site.on("/account", page("<h1>Ann</h1>", headers={"Set-Cookie": "seen=1; Path=/"}))
         site.on("/out", page("<form id=login>"))
+        elsewhere = site.url().replace("127.0.0.1", "localhost")
+        site.on("/portal", page("", status=302, headers={"Location": f"{elsewhere}portal2"}))
+        site.on("/portal2", page("<h1>Ann</h1>", headers={"Set-Cookie": "foreign=1; Path=/"}))
         with open_folder(tmp_path, shares_gates=False) as own:
             folder = msgspec.structs.replace(
-                own, settings=msgspec.structs.replace(own.settings, allow_private="127.0.0.1")
+                own, settings=msgspec.structs.replace(own.settings, allow_private="127.0.0.1,localhost")
             )
             made = await cookies.upload(
                 folder,
@@ -98,6 +101,8 @@ async def test_a_check_fetches_a_page_with_the_cookies_and_stores_what_the_site_
             )
             found = await check_cookies(folder, ANN, made.id, None)
             assert (found.ok, found.status, found.cookies.cookies) == (True, 200, 2)
+            found = await check_cookies(folder, ANN, made.id, f"{site.url()}portal")
+            assert (found.ok, found.cookies.cookies) == (True, 2)
             found = await check_cookies(folder, ANN, made.id, f"{site.url()}out")
             assert (found.ok, found.cookies.state) == (False, "invalid")
             assert "form#login" in found.reason
