@@ -58,7 +58,7 @@ async def check_set(installation: Installation, id_: int) -> CookieSet:
 async def _check(installation: Installation, found: CookieSet, url: str, *, actor: str) -> CheckResult:
     """Fetch a page with a slot of a set, and note what it told."""
     vault = installation.vault
-    wanted = Wanted(set_id=found.id, takes_invalid=True)
+    wanted = Wanted(set_id=found.id, is_check=True)
     lease = await vault.borrow(wanted, holder="", borrower=actor, term_s=TERM_S)
     if lease is None:
         raise Conflict(
@@ -71,7 +71,7 @@ async def _check(installation: Installation, found: CookieSet, url: str, *, acto
         await jar.save(lease.token)
         await vault.cookies.checked(found.id, jar.uploads, result.is_known, result.reason, actor=actor)
     finally:
-        await vault.cookies.give_back({lease.token: 1})
+        await vault.cookies.give_back({lease.token: 0})
     return result
 
 

@@ -110,5 +110,6 @@ async def test_a_check_fetches_a_page_with_the_cookies_and_stores_what_the_site_
             assert (found.ok, found.status, found.cookies.state) == (False, 404, "invalid")
             found = await check_cookies(folder, ANN, made.id, None)
             assert (found.ok, found.cookies.state, found.cookies.lent) == (True, "active", 0)
+            assert found.cookies.last_used is None  # or checks would follow checks for ever
         sent = [one.headers.get("cookie") for one in site.log if one.path == "/account"]
     assert sent == ["sid=1", "sid=1; seen=1"]
