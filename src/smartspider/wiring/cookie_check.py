@@ -67,7 +67,7 @@ async def _check(installation: Installation, found: CookieSet, url: str, *, acto
     jar = SetJar(vault, found.id, installation.clock, None)
     try:
         await jar.catch_up()
-        result = await _fetch(installation, found, url, jar)
+        result = await _fetch(installation, found, url, jar, holder=actor)
         await jar.save(lease.token)
         await vault.cookies.checked(found.id, jar.uploads, result.is_known, result.reason, actor=actor)
     finally:
@@ -75,7 +75,9 @@ async def _check(installation: Installation, found: CookieSet, url: str, *, acto
     return result
 
 
-async def _fetch(installation: Installation, found: CookieSet, url: str, jar: SetJar) -> CheckResult:
+async def _fetch(
+    installation: Installation, found: CookieSet, url: str, jar: SetJar, *, holder: str
+) -> CheckResult:
     gate = PreviewGate(installation.permits)
     context = FetchContext(
         installation.settings,
@@ -90,7 +92,7 @@ async def _fetch(installation: Installation, found: CookieSet, url: str, jar: Se
         page = await fetch_with(context, url, plan)
     except FetchFailed as error:
         return CheckResult(None, None, error.message)
-    reason = find_signed_out(page, found.signed_out)
+    reason = await installation.offload.run(find_signed_out, page, found.signed_out, holder=holder)
     if not reason and page.hops and has_password_field(page.body):
         reason = f"redirected to {page.url}, which asks for a password"
     if reason:
