@@ -92,6 +92,8 @@ async def test_a_value_stands_in_no_answer_and_no_file(tmp_path: Path) -> None:
         ({"name": "7"}, "name"),
         ({"name": "lease"}, "name"),
         ({"name": "a\nb"}, "name"),
+        ({"name": "a/b"}, "name"),
+        ({"name": ".."}, "name"),
         ({"limit": 0}, "limit"),
         ({"check_url": "http://other.example/"}, "check_url"),
         ({"signed_out": {"selector": "form["}}, "signed_out.selector"),

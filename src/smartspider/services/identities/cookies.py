@@ -317,6 +317,8 @@ def normal_domain(text: str) -> str:
 
 
 def _check_options(host: str, name: str, limit: int | None, check_url: str | None) -> None:
+    if "/" in name or name in {".", ".."}:
+        raise _invalid("name", "is a path", "a name without '/', as it is a part of URLs")
     if name in ROUTES:
         raise _invalid("name", "is a word of the API", f"any other than {', '.join(ROUTES)}")
     if len(name) > MAX_NAME or not name.isprintable() or is_id(name) or name != name.strip():
