@@ -52,8 +52,8 @@ class Wanted(NamedTuple):
     set_id: int = 0
     owner: str | None = None
     """None: of anybody."""
-    takes_invalid: bool = False
-    """Take also a set that was set aside because its site did not know it."""
+    is_check: bool = False
+    """For a check: also a set that was set aside as invalid. It is no use of the set."""
 
 
 class SetUsage(NamedTuple):
@@ -269,7 +269,8 @@ class CookieSetStore:
             set_id, number, slots = found
             token = secrets.token_hex(16)
             connection.execute(SQL.take_slot, (set_id, number, token, holder, now + term_s, now))
-            connection.execute(SQL.used, (set_id, now))
+            if not wanted.is_check:
+                connection.execute(SQL.used, (set_id, now))
             audit.write(connection, now, borrower, "cookies.lent", f"cookies:{set_id}", slot=number)
             return CookieLease(token, set_id, slots > 1)
 
@@ -376,7 +377,7 @@ class CookieSetStore:
 
 def _free_slot(connection: Connection, wanted: Wanted, now: float) -> tuple[int, int, int] | None:
     if wanted.set_id:
-        values = (wanted.set_id, _owner(wanted.owner), now, int(wanted.takes_invalid))
+        values = (wanted.set_id, _owner(wanted.owner), now, int(wanted.is_check))
         found = row(connection, SQL.free_slot_of_set, values)
     else:
         found = row(connection, SQL.free_slot, (wanted.domain, _owner(wanted.owner), now))

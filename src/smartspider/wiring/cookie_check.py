@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smartspider.core.access import Principal, require
+from smartspider.core.cookies.jar import CookieJar
 from smartspider.core.cookies.sets import TERM_S, CookieSet, is_in_domain
 from smartspider.core.errors import Conflict, FetchFailed, Problem, RequestInvalid
 from smartspider.core.pages.expectations import has_password_field
 from smartspider.core.requests.urls import host_of
 from smartspider.core.runs.plan import FetchPlan
 from smartspider.core.tasks import SYSTEM
-from smartspider.engine.cookies.jar import SetJar
+from smartspider.engine.cookies.jar import DomainCookies, SetJar
 from smartspider.engine.permits import GatePermit
 from smartspider.installation.installation import Installation
 from smartspider.services.identities.cookies import find_set, find_signed_out, view_of
@@ -57,7 +58,7 @@ async def check_set(installation: Installation, id_: int) -> CookieSet:
 async def _check(installation: Installation, found: CookieSet, url: str, *, actor: str) -> CheckResult:
     """Fetch a page with a slot of a set, and note what it told."""
     vault = installation.vault
-    wanted = Wanted(set_id=found.id, takes_invalid=True)
+    wanted = Wanted(set_id=found.id, is_check=True)
     lease = await vault.borrow(wanted, holder="", borrower=actor, term_s=TERM_S)
     if lease is None:
         raise Conflict(
@@ -66,15 +67,17 @@ async def _check(installation: Installation, found: CookieSet, url: str, *, acto
     jar = SetJar(vault, found.id, installation.clock, None)
     try:
         await jar.catch_up()
-        result = await _fetch(installation, found, url, jar)
+        result = await _fetch(installation, found, url, jar, holder=actor)
         await jar.save(lease.token)
         await vault.cookies.checked(found.id, jar.uploads, result.is_known, result.reason, actor=actor)
     finally:
-        await vault.cookies.give_back({lease.token: 1})
+        await vault.cookies.give_back({lease.token: 0})
     return result
 
 
-async def _fetch(installation: Installation, found: CookieSet, url: str, jar: SetJar) -> CheckResult:
+async def _fetch(
+    installation: Installation, found: CookieSet, url: str, jar: SetJar, *, holder: str
+) -> CheckResult:
     gate = PreviewGate(installation.permits)
     context = FetchContext(
         installation.settings,
@@ -82,14 +85,14 @@ async def _fetch(installation: Installation, found: CookieSet, url: str, jar: Se
         installation.clock,
         lambda host: GatePermit(gate, installation.clock, host, None, others=installation.other_crawls),
         installation.store,
-        cookies=jar,
+        cookies=DomainCookies(found.domain, jar, CookieJar(installation.clock.now)),
     )
     plan = FetchPlan(timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, truncates=True)
     try:
         page = await fetch_with(context, url, plan)
     except FetchFailed as error:
         return CheckResult(None, None, error.message)
-    reason = find_signed_out(page, found.signed_out)
+    reason = await installation.offload.run(find_signed_out, page, found.signed_out, holder=holder)
     if not reason and page.hops and has_password_field(page.body):
         reason = f"redirected to {page.url}, which asks for a password"
     if reason:

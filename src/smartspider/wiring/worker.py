@@ -121,7 +121,8 @@ class JobFactory(msgspec.Struct, frozen=True):
             vault, found = await vault_with_cookies(vaults, plan, owner)
             options = LendingOptions(f"run:{run.id}", owner)
             if found is not None:
-                options = msgspec.structs.replace(options, set_id=found.id, domain=found.domain)
+                name = found.name if found.name == plan.vault_cookies else ""
+                options = msgspec.structs.replace(options, set_id=found.id, domain=found.domain, name=name)
             redact = self.redactor.add if self.redactor is not None else None
             lending = CookieLending(vault, options, own.clock, find_signed_out, redact=redact)
             async with lending.opened():

@@ -14,6 +14,12 @@ from smartspider.core.errors import RequestInvalid
 NOW = 1_800_000_000.0
 LATER, EARLIER = NOW + 3600, NOW - 3600
 
+
+def har_of(url: str) -> dict[str, Any]:
+    request = {"url": url, "headers": [{"name": "Cookie", "value": "__Host-sid=1; __Secure-id=2"}]}
+    return {"log": {"entries": [{"request": request}]}}
+
+
 HAR = {
     "log": {
         "entries": [
@@ -74,11 +80,18 @@ def test_every_format_gives_the_cookies_that_the_site_gets(written: str) -> None
     assert jar.header_for("https://other.example/") is None
 
 
-def test_what_is_read_is_written_and_read_again_as_it_is() -> None:
-    first = parse_cookies(
-        f"# HTTP Cookie File\nsite.example\tFALSE\t/a\tTRUE\t{LATER:.0f}\tsid\t1", "site.example", NOW
-    )
-    again = parse_cookies(written_cookies(first.cookies), "site.example", NOW)
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"# HTTP Cookie File\nsite.example\tFALSE\t/a\tTRUE\t{LATER:.0f}\tsid\t1",
+        "__Host-sid=1; __Secure-id=2; theme=dark",
+        "Set-Cookie: __Host-sid=1; Path=/; Secure",
+        har_of("https://www.site.example/"),
+    ],
+)
+def test_what_is_read_is_written_and_read_again_as_it_is(written: str | dict[str, Any]) -> None:
+    first = parse_cookies(written, "site.example", NOW)
+    again = parse_cookies(written_cookies(first.cookies, "site.example"), "site.example", NOW)
     assert again.cookies == first.cookies
 
 
@@ -121,10 +134,15 @@ def test_a_prefix_in_the_name_keeps_its_promise() -> None:
         (json.dumps([{"name": f"n{n}", "value": "canary"} for n in range(200)]), "cookies", "180"),
         ("# Netscape HTTP Cookie File\nsite.co.uk\tTRUE\tcanary", "line 2", "columns"),
         ("Set-Cookie: canary", "line 1", "ignore"),
+        ([{"name": "a\ud800", "value": "canary"}], "cookies.0", "name"),
+        ([{"name": "a", "value": "canary\ud800"}], "cookies.0", "control"),
+        ([{"name": "a", "value": "canary", "path": "/\ud800"}], "cookies.0", "path"),
+        ([{"name": "a", "value": "canary", "path": "/" * 2000}], "cookies.0", "path"),
+        ([{"name": "a", "value": "canary", "domain": "\0.site.co.uk"}], "cookies.0", "domain"),
     ],
 )
 def test_what_is_no_cookie_is_refused_by_its_place_without_its_value(
-    written: str, place: str, what: str
+    written: str | list[Any], place: str, what: str
 ) -> None:
     with pytest.raises(RequestInvalid) as refused:
         parse_cookies(written, "site.co.uk", NOW)
@@ -135,8 +153,13 @@ def test_what_is_no_cookie_is_refused_by_its_place_without_its_value(
 
 
 @pytest.mark.parametrize(
-    "written", [None, 1, [1], {"cookies": [1]}, {"log": {"entries": [1, {"request": 2}]}}]
+    "written", [None, 1, [1], {"cookies": [1]}, {"log": {"entries": [1, {"request": 2}]}}, har_of("http://[")]
 )
 def test_json_of_any_shape_is_refused_and_breaks_nothing(written: Any) -> None:
     with pytest.raises(RequestInvalid):
         parse_cookies(written, "site.example", NOW)
+
+
+def test_a_time_beyond_all_calendars_ends_no_cookie() -> None:
+    (found,) = parse_cookies([{"name": "a", "value": "1", "expires": 10**400}], "site.example", NOW).cookies
+    assert found.expires_at > LATER

@@ -96,12 +96,12 @@ def folder(tmp_path: Path) -> Iterator[DataFolder]:
 
 
 async def upload(
-    folder: DataFolder, cookies: str = "sid=1", *, slots: int = 1, check_url: str = ""
+    folder: DataFolder, cookies: str = "sid=1", *, slots: int = 1, check_url: str = "", name: str = ""
 ) -> CookieSet:
     """Store the cookies of a login."""
     parsed = parse_cookies(cookies, "site.example", folder.clock.now())
     new = NewCookieSet(
-        domain="site.example", name="", cookies=parsed.cookies, slots=slots, check_url=check_url
+        domain="site.example", name=name, cookies=parsed.cookies, slots=slots, check_url=check_url
     )
     return await folder.vault.upload_cookies(new, actor="ann")
 
@@ -119,12 +119,15 @@ class Hands:
 
 @asynccontextmanager
 async def lending(
-    folder: DataFolder, now: Hands | None = None, owner: str | None = None
+    folder: DataFolder, now: Hands | None = None, owner: str | None = None, named: CookieSet | None = None
 ) -> AsyncIterator[CookieLending]:
     """Lend the cookies of a vault to a run."""
+    options = LendingOptions("run:7", owner)
+    if named is not None:
+        options = LendingOptions("run:7", owner, named.id, named.domain, named.name)
     one = CookieLending(
         folder.vault,
-        LendingOptions("run:7", owner),
+        options,
         folder.clock,
         find_signed_out,
         boottime=now or boot_time,
@@ -288,6 +291,23 @@ async def test_a_run_waits_for_cookies_that_do_not_open(folder: DataFolder) -> N
         with pytest.raises(NoCookies, match=f"cookies {made.id} do not open"):
             await one.lend(exchange(), site.read, site)
     assert site.sent == []
+
+
+async def test_a_run_waits_where_its_cookies_were_deleted_and_takes_those_with_their_name(
+    folder: DataFolder,
+) -> None:
+    site, deleted, now = MembersSite(), await upload(folder, name="main"), Hands()
+    async with lending(folder, now, named=deleted) as one:
+        await one.lend(exchange(), site.read, site)
+        await folder.vault.cookies.delete(deleted.id, actor="ann")
+        now.ahead_s = TERM_S
+        with pytest.raises(NoCookies, match="they were deleted"):
+            await one.lend(exchange(), site.read, site)
+        await upload(folder, "sid=2", name="main")
+        with pytest.raises(NoCookies, match="in use"):
+            await one.lend(exchange(), site.read, site)
+        await one.lend(exchange(), site.read, site)
+    assert site.sent == ["sid=1", "sid=2"]
 
 
 async def test_only_sets_of_the_owner_and_shared_ones_are_lent(folder: DataFolder) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from smartspider.core.access import Principal
 from smartspider.core.cookies.sets import TERM_S, CookieSet
-from smartspider.core.errors import Conflict, DeliveryFailed
+from smartspider.core.errors import Conflict, DeliveryFailed, RequestInvalid
 from smartspider.core.notifications import NotificationTarget
 from smartspider.interfaces.leadership import Term
 from smartspider.keeper.cookies import CheckCookies
@@ -18,6 +19,7 @@ from smartspider.services.identities import cookies
 from smartspider.services.notifications.notifier import Message, describe
 from smartspider.store.cookie_sets import Wanted
 from smartspider.wiring.cookie_check import check_cookies
+from smartspider.wiring.offload.process_offload import OffloadLimits, ProcessOffload
 from smartspider.wiring.opening import open_folder
 from smartspider_testing.clock import ManualClock
 from smartspider_testing.sites.answers import page
@@ -84,9 +86,12 @@ async def test_a_check_fetches_a_page_with_the_cookies_and_stores_what_the_site_
     async with ScriptableSite() as site:
         site.on("/account", page("<h1>Ann</h1>", headers={"Set-Cookie": "seen=1; Path=/"}))
         site.on("/out", page("<form id=login>"))
+        elsewhere = site.url().replace("127.0.0.1", "localhost")
+        site.on("/portal", page("", status=302, headers={"Location": f"{elsewhere}portal2"}))
+        site.on("/portal2", page("<h1>Ann</h1>", headers={"Set-Cookie": "foreign=1; Path=/"}))
         with open_folder(tmp_path, shares_gates=False) as own:
             folder = msgspec.structs.replace(
-                own, settings=msgspec.structs.replace(own.settings, allow_private="127.0.0.1")
+                own, settings=msgspec.structs.replace(own.settings, allow_private="127.0.0.1,localhost")
             )
             made = await cookies.upload(
                 folder,
@@ -98,6 +103,8 @@ async def test_a_check_fetches_a_page_with_the_cookies_and_stores_what_the_site_
             )
             found = await check_cookies(folder, ANN, made.id, None)
             assert (found.ok, found.status, found.cookies.cookies) == (True, 200, 2)
+            found = await check_cookies(folder, ANN, made.id, f"{site.url()}portal")
+            assert (found.ok, found.cookies.cookies) == (True, 2)
             found = await check_cookies(folder, ANN, made.id, f"{site.url()}out")
             assert (found.ok, found.cookies.state) == (False, "invalid")
             assert "form#login" in found.reason
@@ -105,5 +112,25 @@ async def test_a_check_fetches_a_page_with_the_cookies_and_stores_what_the_site_
             assert (found.ok, found.status, found.cookies.state) == (False, 404, "invalid")
             found = await check_cookies(folder, ANN, made.id, None)
             assert (found.ok, found.cookies.state, found.cookies.lent) == (True, "active", 0)
+            assert found.cookies.last_used is None  # or checks would follow checks for ever
         sent = [one.headers.get("cookie") for one in site.log if one.path == "/account"]
     assert sent == ["sid=1", "sid=1; seen=1"]
+
+
+async def test_a_rule_that_takes_for_ever_holds_up_nothing_but_its_check(tmp_path: Path) -> None:
+    offload = ProcessOffload(OffloadLimits(time_limit_s=0.5))
+    async with ScriptableSite() as site:
+        site.on("/account", page(f'{{"a": [{"1," * 100_000}1]}}'))
+        with open_folder(tmp_path, shares_gates=False) as own:
+            settings = msgspec.structs.replace(own.settings, allow_private="127.0.0.1")
+            folder = msgspec.structs.replace(own, settings=settings, offload=offload)
+            rule = {"json": "a[].[@,@,@,@,@,@][].[@,@,@,@,@,@][].[@,@,@,@,@,@][] && `false`"}
+            made = await cookies.upload(
+                folder, ANN, domain="127.0.0.1", cookies="sid=1", limit=1, signed_out=rule
+            )
+            try:
+                with pytest.raises(RequestInvalid):
+                    await check_cookies(folder, ANN, made.id, f"{site.url()}account")
+            finally:
+                await offload.close()
+            assert (await cookies.get_cookies(folder, made.id)).lent == 0

@@ -93,6 +93,8 @@ async def test_a_value_stands_in_no_answer_and_no_file(tmp_path: Path) -> None:
         ({"name": "7"}, "name"),
         ({"name": "lease"}, "name"),
         ({"name": "a\nb"}, "name"),
+        ({"name": "a/b"}, "name"),
+        ({"name": ".."}, "name"),
         ({"limit": 0}, "limit"),
         ({"check_url": "http://other.example/"}, "check_url"),
         ({"signed_out": {"selector": "form["}}, "signed_out.selector"),
@@ -100,6 +102,7 @@ async def test_a_value_stands_in_no_answer_and_no_file(tmp_path: Path) -> None:
         ({"signed_out": {"status": [200]}}, "signed_out.status"),
         ({"signed_out": {"status": "x"}}, "signed_out"),
         ({"signed_out": {"css": "x"}}, "signed_out.css"),
+        ({"signed_out": {"url": "\ud800"}}, "signed_out"),
     ],
 )
 async def test_a_bad_upload_is_refused_by_its_key_and_changes_nothing(

@@ -122,7 +122,9 @@ def with_login(command: F) -> F:
 
     @functools.wraps(command)
     def wrapper(*args: Any, **options: Any) -> Any:
-        domain = options.pop("domain").strip().lower().removeprefix(".")
+        from smartspider.services.identities.cookies import normal_domain
+
+        domain = normal_domain(options.pop("domain"))
         rule = _rule(options.pop("signed_out"))
         rest = {name: options.pop(name) for name in ("name", "shared", "limit", "check_url")}
         return command(*args, login=Login(domain=domain, signed_out=rule, **rest), **options)
@@ -211,7 +213,7 @@ def _store(target: Target, login: Login, written: str | list[dict[str, Any]]) ->
         target,
         lambda operations: operations.upload_cookies(
             domain=login.domain,
-            cookies=written_cookies(parsed.cookies),
+            cookies=written_cookies(parsed.cookies, login.domain),
             name=login.name,
             shared=login.shared,
             limit=login.limit,

@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from smartspider.core.cookies.jar import MAX_COOKIES_PER_DOMAIN, Cookie, keeps_prefix
-from smartspider.core.cookies.set_cookie import FOREVER, MAX_COOKIE_BYTES, SetCookie, parse_set_cookie
+from smartspider.core.cookies.set_cookie import (
+    FOREVER,
+    MAX_ATTRIBUTE_BYTES,
+    MAX_COOKIE_BYTES,
+    SetCookie,
+    parse_set_cookie,
+)
 from smartspider.core.cookies.sets import is_in_domain
 from smartspider.core.errors import Problem, RequestInvalid
 from smartspider.core.requests.domains import is_public_suffix
@@ -23,7 +29,8 @@ _ATTRIBUTE = re.compile(
     r";\s*(?:(?:path|domain|expires|max-age|samesite)\s*=|(?:secure|httponly|partitioned)\s*(?:;|$))",
     re.IGNORECASE,
 )
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f;]")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f;\ud800-\udfff]")
+_LATEST = 1e15
 _NETSCAPE_COLUMNS = 7
 _HTTP_ONLY = "#HttpOnly_"
 
@@ -88,13 +95,13 @@ def parse_cookies(written: str | Sequence[Any] | Mapping[str, Any], domain: str,
     return ParsedCookies(cookies, len(found) - len(ours), len(ours) - len(living))
 
 
-def written_cookies(cookies: Iterable[Cookie]) -> list[dict[str, object]]:
-    """Return cookies in the form of EditThisCookie."""
+def written_cookies(cookies: Iterable[Cookie], domain: str) -> list[dict[str, object]]:
+    """Return cookies of an upload for a domain in the form of EditThisCookie."""
     return [
         {
             "name": one.name.decode(),
             "value": one.value.decode(),
-            "domain": one.domain,
+            "domain": "" if one.domain == domain and not one.is_host_only else one.domain,
             "path": one.path,
             "hostOnly": one.is_host_only,
             "secure": one.is_secure,
@@ -120,6 +127,9 @@ def _check(one: WrittenCookie) -> None:
         raise _invalid(one.place, f"the value of {one.name} has a ';' or control characters")
     if len(one.name.encode()) + len(one.value.encode()) > MAX_COOKIE_BYTES:
         raise _invalid(one.place, f"{one.name} is longer than {MAX_COOKIE_BYTES} bytes")
+    for attribute, text in (("domain", one.domain), ("path", one.path)):
+        if _CONTROLS.search(text) or len(text.encode()) > MAX_ATTRIBUTE_BYTES:
+            raise _invalid(one.place, f"the {attribute} of {one.name} is too long or has control characters")
     if one.domain and "." in one.domain and is_public_suffix(one.domain):
         what = f"{one.name} is for {one.domain}, under which everybody can register a domain"
         raise _invalid(one.place, what, "browsers refuse such cookies; leave it out")
@@ -167,7 +177,7 @@ def _read_header(line: str, place: str, now: float) -> Iterator[WrittenCookie]:
 
 
 def _set_cookie(line: str, place: str, now: float, host: str = "") -> WrittenCookie:
-    parsed = parse_set_cookie(line.encode(), now)
+    parsed = parse_set_cookie(line.encode(errors="replace"), now)
     if parsed is None:
         raise _invalid(place, "is a Set-Cookie header that browsers ignore")
     return WrittenCookie(
@@ -243,7 +253,7 @@ def _object(one: Any, place: str, *, has_dots: bool = False) -> WrittenCookie:
     expires = next(
         (one[key] for key in ("expirationDate", "expires", "expiry", "expires_at") if one.get(key)), None
     )
-    moment = float(expires) if isinstance(expires, int | float) and expires > 0 else FOREVER
+    moment = float(min(expires, _LATEST)) if isinstance(expires, int | float) and expires > 0 else FOREVER
     is_host_only = one.get("hostOnly") is True or (has_dots and not domain.startswith("."))
     return WrittenCookie(
         place, one["name"], value, _domain(domain), path, is_host_only, bool(one.get("secure")), moment
@@ -256,17 +266,28 @@ def _read_har(log: dict[str, Any], now: float) -> Iterator[WrittenCookie]:
     for number, entry in enumerate(entries if isinstance(entries, list) else []):
         place = f"log.entries.{number}"
         request, response = _part(entry, "request"), _part(entry, "response")
-        host = urlsplit(str(request.get("url", ""))).hostname or ""
+        host = _host(str(request.get("url", "")))
+        if not host:
+            continue
         for name, value in _headers(request):
             if name == "cookie":
                 for pair in value.split(";"):
                     key, _, text = pair.strip().partition("=")
                     if key:
-                        yield WrittenCookie(place, key, text, host)
+                        is_bound = key.lower().startswith("__host-")
+                        is_secure = is_bound or key.lower().startswith("__secure-")
+                        yield WrittenCookie(place, key, text, host, "/", is_bound, is_secure)
         for name, value in _headers(response):
             if name == "set-cookie":
                 for line in value.split("\n"):
                     yield _set_cookie(line, place, now, host)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _part(entry: Any, name: str) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class LendingOptions(msgspec.Struct, frozen=True):
     set_id: int = 0
     domain: str = ""
     """The domain of the set with that id."""
+    name: str = ""
+    """Its name, if the task has that: whoever deletes the set may upload another under it."""
 
 
 class CookieLending:
@@ -271,8 +273,7 @@ class CookieLending:
         options, store = self._options, self._vault.cookies
         usable: list[CookieSet] = []
         if options.set_id:
-            with suppress(NotFound):
-                usable = [await store.get(options.set_id)]
+            usable = await self._find_named()
             has_active = any(one.state == "active" for one in usable)
         else:
             found = await store.find(domain=domain)
@@ -289,6 +290,19 @@ class CookieLending:
         )
         error.wait_s = EMPTY_WAIT_S
         return error
+
+    async def _find_named(self) -> list[CookieSet]:
+        """Return the set that the task names; if it was deleted, the one that has its name now."""
+        store, options = self._vault.cookies, self._options
+        with suppress(NotFound):
+            return [await store.get(options.set_id)]
+        id_ = await store.id_of_name(options.name) if options.name else None
+        with suppress(NotFound):
+            again = await store.get(id_ or 0)
+            if again.domain == options.domain and (again.is_shared or options.owner in {None, again.owner}):
+                self._options = msgspec.structs.replace(options, set_id=again.id)
+                return [again]
+        return []
 
     def _end(self, loan: Loan) -> None:
         loan.timeout = None

@@ -74,7 +74,7 @@ async def upload(
 ) -> UploadedView:
     """Store the cookies of a login, or replace those with this name."""
     require(principal, "uploads", "write")
-    host = _domain(domain)
+    host = normal_domain(domain)
     parsed = parse_cookies(cookies, host, installation.clock.now())
     rule = None if signed_out is None else _rule(signed_out)
     _check_options(host, name, limit, check_url)
@@ -108,7 +108,9 @@ async def list_cookies(
 ) -> Listed[CookieSetView]:
     """Return sets of cookies in the order of their ids."""
     store, after = installation.vault.cookies, parse_cursor(cursor) or 0
-    found = await store.find(domain=None if domain is None else _domain(domain), after=after, limit=limit + 1)
+    found = await store.find(
+        domain=None if domain is None else normal_domain(domain), after=after, limit=limit + 1
+    )
     usage = await store.usage([one.id for one in found])
     return to_page(
         found,
@@ -152,7 +154,7 @@ async def lock_cookies(
 async def lease_cookies(installation: Installation, principal: Principal, domain: str) -> CookieLeaseView:
     """Lend the cookies of a domain to a program of its own."""
     require(principal, "leases", "write")
-    host, vault = _domain(domain), installation.vault
+    host, vault = normal_domain(domain), installation.vault
     is_any = principal.role == "admin" or principal.name.startswith(STANDALONE_PREFIX)
     owner = None if is_any else principal.name
     usable = await vault.cookies.usable_domain(domains_above(host), owner)
@@ -299,8 +301,8 @@ def _expression(text: str) -> JmesExpression:
     return JmesExpression(text)
 
 
-def _domain(text: str) -> str:
-    """Return a domain in its normal form."""
+def normal_domain(text: str) -> str:
+    """Return a domain in its normal form, in punycode; raise `RequestInvalid` for what is none."""
     plain = text.strip().lower().removeprefix(".").removesuffix(".")
     normal = normal_url(f"http://{plain}/") if plain and not set(plain) & set("/@ ") else None
     host = host_of(normal) if normal else ""
@@ -314,6 +316,8 @@ def _domain(text: str) -> str:
 
 
 def _check_options(host: str, name: str, limit: int | None, check_url: str | None) -> None:
+    if "/" in name or name in {".", ".."}:
+        raise _invalid("name", "is a path", "a name without '/', as it is a part of URLs")
     if name in ROUTES:
         raise _invalid("name", "is a word of the API", f"any other than {', '.join(ROUTES)}")
     if len(name) > MAX_NAME or not name.isprintable() or is_id(name) or name != name.strip():
@@ -338,6 +342,10 @@ def _rule(written: Mapping[str, Any]) -> SignedOutRule:
         ) from None
     if unknown := sorted(written.keys() - set(SignedOutRule.__struct_fields__)):
         raise _invalid(f"signed_out.{unknown[0]}", "is not known", "status, url, selector and json are")
+    try:
+        msgspec.json.encode(rule)
+    except UnicodeEncodeError:
+        raise _invalid("signed_out", "is not Unicode text", "write characters as they are") from None
     if any(not 300 <= status <= 599 for status in rule.status):
         raise _invalid("signed_out.status", "is not between 300 and 599", "such as 403")
     if rule.selector:

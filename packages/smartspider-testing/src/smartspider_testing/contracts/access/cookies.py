@@ -234,7 +234,8 @@ class CookieSetStoreContract(BackendContract):
         made, store = await upload(backend), backend.cookie_sets
         await store.checked(made.id, 1, False, "signed out", actor="ann")
         assert await borrow(backend, Wanted(set_id=made.id)) is None
-        assert await borrow(backend, Wanted(set_id=made.id, takes_invalid=True)) is not None
+        assert await borrow(backend, Wanted(set_id=made.id, is_check=True)) is not None
+        assert (await store.get(made.id)).used_at == 0.0
         found = await store.checked(made.id, 1, None, "timeout", actor="ann")
         assert (found.state, found.reason) == ("invalid", "signed out")
         found = await store.checked(made.id, 1, True, "", actor="ann")
