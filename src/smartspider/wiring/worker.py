@@ -119,7 +119,7 @@ class JobFactory(msgspec.Struct, frozen=True):
         own, owner = self.installation, None if self.is_local else await self.owner(run)
         with own.open_vaults(is_local=self.is_local) as vaults:
             vault, found = await vault_with_cookies(vaults, plan, owner)
-            options = LendingOptions(f"run:{run.id}", owner)
+            options = LendingOptions(f"run:{run.id}", owner, longest_s=own.settings.watch.stall_s)
             if found is not None:
                 name = found.name if found.name == plan.vault_cookies else ""
                 options = msgspec.structs.replace(options, set_id=found.id, domain=found.domain, name=name)

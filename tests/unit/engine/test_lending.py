@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from smartspider.core.cookies.formats import parse_cookies
-from smartspider.core.cookies.sets import TERM_S, CookieSet
-from smartspider.core.errors import CookieRetry, CookiesSignedOut, NoCookies, SignedOut
+from smartspider.core.cookies.sets import TERM_S, CookieSet, SignedOutRule
+from smartspider.core.errors import CookieRetry, CookiesSignedOut, NoCookies, NotReadable, SignedOut
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request, make_request
 from smartspider.engine.cookies.jar import boot_time
@@ -308,6 +308,22 @@ async def test_a_run_waits_where_its_cookies_were_deleted_and_takes_those_with_t
             await one.lend(exchange(), site.read, site)
         await one.lend(exchange(), site.read, site)
     assert site.sent == ["sid=1", "sid=2"]
+
+
+async def test_a_rule_that_looks_too_long_at_a_page_fails_that_page_by_its_name(folder: DataFolder) -> None:
+    parsed = parse_cookies("sid=1", "site.example", folder.clock.now())
+    rule = SignedOutRule(json="a[].b")
+    new = NewCookieSet(domain="site.example", name="", cookies=parsed.cookies, signed_out=rule)
+    made, site = await folder.vault.upload_cookies(new, actor="ann"), MembersSite()
+
+    def look_for_ever(_page: Page, _rule: SignedOutRule) -> str:
+        while True:
+            pass
+
+    one = CookieLending(folder.vault, LendingOptions("run:7", longest_s=0.05), folder.clock, look_for_ever)
+    async with one.opened():
+        with pytest.raises(NotReadable, match=f"the rule of cookies {made.id} .* took more than"):
+            await one.lend(exchange(), site.read, site)
 
 
 async def test_only_sets_of_the_owner_and_shared_ones_are_lent(folder: DataFolder) -> None:

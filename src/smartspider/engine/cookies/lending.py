@@ -16,6 +16,7 @@ from smartspider.core.errors import (
     FetchFailed,
     NoCookies,
     NotFound,
+    NotReadable,
     SettingInvalid,
     SignedOut,
     StoreUnavailable,
@@ -23,6 +24,8 @@ from smartspider.core.errors import (
 from smartspider.core.pages.expectations import has_password_field
 from smartspider.core.pages.page import Page
 from smartspider.core.requests.request import Request, make_request
+from smartspider.core.workers import activity
+from smartspider.core.workers.time_limit import TimeLimit, TookTooLong
 from smartspider.engine.cookies.jar import CookieVault, DomainCookies, Loan, LoanPermit, SetJar, boot_time
 from smartspider.engine.processor import AnswerExchange
 from smartspider.engine.retry_or_close import Reading
@@ -60,6 +63,8 @@ class LendingOptions(msgspec.Struct, frozen=True):
     """The domain of the set with that id."""
     name: str = ""
     """Its name, if the task has that: whoever deletes the set may upload another under it."""
+    longest_s: float = 20.0
+    """The time for looking at a page by the rule of a set."""
 
 
 class CookieLending:
@@ -82,6 +87,7 @@ class CookieLending:
     ) -> None:
         self._vault, self._options, self._clock = vault, options, clock
         self._find_signed_out = find_signed_out
+        self._limit = TimeLimit(options.longest_s)
         self._redact = redact
         self._boottime = boottime
         self._holder = ""
@@ -150,7 +156,7 @@ class CookieLending:
         request = exchange.request
         try:
             reading = await answer(exchange)
-            reason = self._find_signed_out(reading.page, loan.of.signed_out)
+            reason = self._why_signed_out(exchange, reading.page, loan.of)
         except SignedOut as error:
             reason = error.message
         if reason:
@@ -169,7 +175,7 @@ class CookieLending:
         if good is not None and good.url != url:
             page = await fetcher.fetch(exchange.another(good))
             if not (
-                self._find_signed_out(page, of.signed_out) or (page.hops and has_password_field(page.body))
+                self._why_signed_out(exchange, page, of) or (page.hops and has_password_field(page.body))
             ):
                 return SignedOut(f"{reason}, although {of.title} work at {good.url}")
         uploads, what = loan.jar.uploads, f"{url}: {reason}"
@@ -180,6 +186,22 @@ class CookieLending:
         if found is None:
             return CookiesSignedOut(message)
         return CookiesSignedOut(message, set_id=of.id, title=of.title, owner=found.owner)
+
+    def _why_signed_out(self, exchange: Exchange, page: Page, of: CookieSet) -> str:
+        """Return why a page shows that its site does not know the login, within the time for a page."""
+        if not (of.signed_out.selector or of.signed_out.json):
+            return self._find_signed_out(page, of.signed_out)
+        if exchange.lease is not None:
+            activity.begin(exchange.lease)
+        try:
+            return self._limit.run(self._find_signed_out, page, of.signed_out)
+        except TookTooLong:
+            what = (
+                f"the rule of {of.title} for pages without a login took more than {self._limit.longest_s:g} s"
+            )
+            raise NotReadable(what) from None
+        finally:
+            activity.end()
 
     def _good_page(self, loan: Loan) -> Request | None:
         """Return a page that only a login gets: the one that its owner named, or one that worked before."""
